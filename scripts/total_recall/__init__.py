@@ -1,0 +1,3 @@
+"""Total Recall: an agent's memory that writes itself."""
+
+__version__ = "0.1.0"
