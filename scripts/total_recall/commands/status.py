@@ -1,0 +1,205 @@
+"""status: is it working? What is stored, what waits, when the last run was, and each setting with its origin."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from total_recall import clock
+from total_recall.commands import places
+from total_recall.commands.observe import LAST_RUN
+from total_recall.commands.places import Configuration, Place
+from total_recall.errors import StoreError
+from total_recall.memory.document import parse
+from total_recall.memory.store import MemoryStore
+from total_recall.sessions.source import Problems
+from total_recall.sessions.taking import Window, take_new
+from total_recall.settings import Shown
+from total_recall.state import RunRecord, State
+from total_recall.tokens import count_words, estimate_tokens
+
+QUIET = timedelta(hours=1)
+"""A schedule leaves a stamp every 15 minutes; an older one says that it does not run."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStatus:
+    """One session store: its kind, where it is, and how many transcripts it shows."""
+
+    kind: str
+    path: str
+    transcripts: int
+    unread: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStatus:
+    """One memory. `new` messages are in the stores and not yet taken; `waiting` are taken and not yet observed."""
+
+    memory_dir: Path
+    agents: tuple[str, ...]
+    stores: tuple[StoreStatus, ...]
+    observations: int
+    priorities: dict[str, int]
+    words: int
+    tokens: int
+    observed: int
+    new: int
+    waiting: int
+    oldest_waiting: datetime | None
+    last_stamp: datetime | None
+    last_run: RunRecord | None
+    problems: tuple[str, ...]
+
+    @property
+    def health(self) -> str:
+        """`never ran`, `quiet` (nothing to do), `lagging` (messages wait) or `stopped` (they wait and nothing runs)."""
+        if self.last_stamp is None:
+            return "never ran"
+        if not self.new and not self.waiting:
+            return "quiet"
+        return "lagging" if clock.now() - self.last_stamp < QUIET else "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What `status` found."""
+
+    memories: tuple[MemoryStatus, ...]
+    settings: tuple[Shown, ...]
+    problems: tuple[str, ...]
+    compressor: str
+    time_zone: str
+
+    def payload(self) -> dict[str, object]:
+        """The fields of the JSON answer."""
+        return {
+            "compressor": self.compressor,
+            "time_zone": self.time_zone,
+            "warnings": list(self.problems),
+            "settings": [{"name": s.name, "value": s.value, "origin": s.origin} for s in self.settings],
+            "memories": [
+                {
+                    "memory_dir": str(m.memory_dir),
+                    "agents": list(m.agents),
+                    "health": m.health,
+                    "stores": [
+                        {"kind": s.kind, "path": s.path, "transcripts": s.transcripts, "unread": list(s.unread)}
+                        for s in m.stores
+                    ],
+                    "observations": m.observations,
+                    "priorities": m.priorities,
+                    "words": m.words,
+                    "tokens": m.tokens,
+                    "observed_messages": m.observed,
+                    "new_messages": m.new,
+                    "waiting_messages": m.waiting,
+                    "oldest_waiting": m.oldest_waiting.isoformat() if m.oldest_waiting else None,
+                    "last_run": m.last_stamp.isoformat() if m.last_stamp else None,
+                    "last_result": m.last_run.detail if m.last_run else None,
+                    "warnings": list(m.problems),
+                }
+                for m in self.memories
+            ],
+        }
+
+    def lines(self) -> list[str]:
+        """The answer for a person."""
+        said = []
+        for memory in self.memories:
+            said += _memory_lines(memory)
+        said += [f"warning: {line}" for line in self.problems]
+        said += ["", f"Compressor: {self.compressor}", f"Time zone:  {self.time_zone}", "", "Settings"]
+        width = max(len(s.name) for s in self.settings)
+        said += [f"  {s.name:<{width}}  {s.value or '-'}  ({s.origin})" for s in self.settings]
+        return said
+
+
+def _memory_lines(memory: MemoryStatus) -> list[str]:
+    marks = " ".join(f"{sign} {memory.priorities.get(name, 0)}" for name, sign in _SIGNS)
+    said = [
+        f"Memory      {memory.memory_dir / 'observations.md'}",
+        f"            {memory.observations} observations ({marks}), {memory.words:,} words, about {memory.tokens:,} tokens",
+        f"Agents      {', '.join(memory.agents)}",
+    ]
+    for store in memory.stores:
+        there = f"{store.transcripts} transcripts" if store.transcripts else "nothing there"
+        said.append(f"Store       {store.path} ({store.kind}): {there}")
+        said += [f"            not read: {line}" for line in store.unread[:3]]
+        if len(store.unread) > 3:
+            said.append(f"            not read: {len(store.unread) - 3} more")
+    waits = f"{memory.new} new, {memory.waiting} waiting"
+    if memory.oldest_waiting:
+        waits += f", the oldest since {memory.oldest_waiting.astimezone():%Y-%m-%d %H:%M}"
+    last = f"{memory.last_stamp.astimezone():%Y-%m-%d %H:%M}" if memory.last_stamp else "never"
+    said += [
+        f"Messages    {memory.observed:,} observed, {waits}",
+        f"Last run    {last}: {memory.health}",
+    ]
+    if memory.last_run:
+        said.append(f"            {memory.last_run.ended.astimezone():%Y-%m-%d %H:%M}: {memory.last_run.detail}")
+    return said + [f"  warning: {line}" for line in memory.problems]
+
+
+_SIGNS = (("high", "🔴"), ("medium", "🟡"), ("low", "🟢"))
+
+
+def run(config: Configuration | None = None) -> Result:
+    """Look, and change nothing."""
+    now = clock.now()
+    config = config or places.configure()
+    problems = [config.host.problem] if config.host.problem else []
+    found: list[Place] = []
+    try:
+        found = places.find(config, now)
+    except StoreError as error:
+        problems.append(str(error))
+    settings = config.settings
+    # With an endpoint configured the compressor will be that model; this version works offline in any case.
+    return Result(
+        tuple(_memory(place, config) for place in found),
+        settings.shown,
+        tuple(problems),
+        "offline (no model is asked)",
+        str(settings.tz),
+    )
+
+
+def _memory(place: Place, config: Configuration) -> MemoryStatus:
+    problems = Problems()
+    document = parse(MemoryStore(place.memory_dir).read().content)
+    text = "\n".join(entry.text for entry in document.observations)
+    with State.open_copy(place.own_dir) as state:
+        observed = state.counts().get("observed", 0)
+        waiting, oldest, last = state.queue_length(), state.oldest_queued(), state.last_run("observe")
+        first = state.meta("first_run_done") is None
+        since = round((clock.now() - timedelta(hours=24)).timestamp() * 1000) if first else 0
+        window = Window(config.settings.include, config.host.main_key, since_ms=since)
+        new = take_new(place.sources, state, window, problems).count.queued
+    return MemoryStatus(
+        memory_dir=place.memory_dir,
+        agents=place.agents,
+        stores=tuple(
+            StoreStatus(s.name, str(s.location), s.transcripts(), tuple(s.unread())) for s in place.sources
+        ),
+        observations=len(document.observations),
+        priorities=dict(Counter(entry.priority for entry in document.observations)),
+        words=count_words(text),
+        tokens=estimate_tokens(document.render().decode("utf-8", "replace")),
+        observed=observed,
+        new=new,
+        waiting=waiting,
+        oldest_waiting=oldest,
+        last_stamp=_stamp(place.memory_dir / LAST_RUN),
+        last_run=last,
+        problems=tuple(problems.lines()),
+    )
+
+
+def _stamp(path: Path) -> datetime | None:
+    try:
+        return clock.from_epoch_ms(int(path.read_text().strip() or "0") * 1000)
+    except (OSError, ValueError, OverflowError):
+        return None

@@ -1,0 +1,117 @@
+"""Observations into the document, exactly once (design section 5): stage, replace, settle.
+
+A process may end between any two steps. What is staged and not settled is finished by the next run: the block is
+in the document already, or it is added to whatever the document has become since.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from total_recall.memory.document import Document, parse
+from total_recall.memory.store import MemoryStore, Replaced, Snapshot
+from total_recall.records import Observation
+from total_recall.state import Pending, State, Step, no_step
+
+Rows = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A batch that was compressed: its id, the rows of its messages, and what came of it."""
+
+    batch_id: str
+    rows: tuple[int, ...]
+    observations: tuple[Observation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What stands in the document now, and backups of a person's edits that could not be put back (nearly never)."""
+
+    observations: tuple[Observation, ...] = ()
+    rescued: tuple[Path, ...] = ()
+
+
+def commit(done: Sequence[Done], state: State, store: MemoryStore, step: Step = no_step) -> Committed:
+    """Write the batches' observations to the document and mark their messages as observed.
+
+    Raises MemoryWriteError when the document cannot be written: the messages then stay in the queue, or the write
+    stays pending, and the next run goes on from there.
+    """
+    rows = tuple((item.batch_id, item.rows) for item in done)
+    block = [observation for item in done for observation in item.observations]
+    if not block:
+        state.settle(rows)
+        return Committed()
+    with store.lock() as rescued:
+        snapshot = store.read()
+        named = _told_apart(block, parse(snapshot.content))
+        rescued += _write(named, rows, snapshot, state, store, step)
+    return Committed(named, rescued)
+
+
+def finish_pending(state: State, store: MemoryStore, step: Step = no_step) -> Committed:
+    """Bring a write that an earlier process left unfinished to its end. Costs nothing when there is none."""
+    pending = state.pending()
+    if pending is None:
+        return Committed()
+    with store.lock() as rescued:
+        snapshot = store.read()
+        written = {o.id for o in pending.block} & parse(snapshot.content).ids
+        # The hash says so, or some of its lines are there: then a person has edited it since, and may have taken some out.
+        if snapshot.sha256 == pending.new_hash or (snapshot.sha256 != pending.old_hash and written):
+            step("settle")
+            state.settle(pending.rows, pending.block)
+        else:
+            rescued += _write(pending.block, pending.rows, snapshot, state, store, step)
+    return Committed(pending.block, rescued)
+
+
+def _write(
+    block: tuple[Observation, ...], rows: Rows, snapshot: Snapshot, state: State, store: MemoryStore, step: Step
+) -> tuple[Path, ...]:
+    rescued: tuple[Path, ...] = ()
+    while True:
+        new = parse(snapshot.content).with_observations(block).render()
+        step("stage")
+        state.stage(Pending(snapshot.sha256, hashlib.sha256(new).hexdigest(), block, rows))
+        step("replace")
+        outcome = store.replace(new, expected=snapshot.sha256)
+        if isinstance(outcome, Replaced):
+            break
+        snapshot = outcome.current
+        rescued += outcome.rescued
+    step("settle")
+    state.settle(rows, block)
+    return rescued
+
+
+def _told_apart(block: Sequence[Observation], document: Document) -> tuple[Observation, ...]:
+    """The observations with ids that nothing else in the document has.
+
+    Six characters collide now and then. An observation that stands there with the same id and the same words is the
+    same one and keeps its id, so that it is not written twice.
+    """
+    there = {entry.id: entry.text for entry in document.observations if entry.id}
+    taken = set(document.ids)
+    named = []
+    for observation in block:
+        number, candidate = 0, observation.id
+        while candidate in taken and there.get(candidate) != observation.text:
+            number += 1
+            candidate = _other_id(observation.id, number)
+        taken.add(candidate)
+        there.setdefault(candidate, observation.text)
+        named.append(observation if candidate == observation.id else replace(observation, id=candidate))
+    return tuple(named)
+
+
+def _other_id(name: str, number: int) -> str:
+    digest = hashlib.blake2b(f"{name}/{number}".encode(), digest_size=8).digest()
+    letters = "abcdefghjkmnpqrstuvwxyz23456789"
+    value = int.from_bytes(digest, "big")
+    return "".join(letters[value // len(letters) ** place % len(letters)] for place in range(len(name)))

@@ -1,0 +1,50 @@
+"""Which session stores there are. Both generations at once is normal after an upgrade, so both are always looked for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from total_recall.errors import StoreError
+from total_recall.sessions.openclaw_files import OpenClawFiles
+from total_recall.sessions.openclaw_sqlite import OpenClawSqlite
+from total_recall.sessions.source import SessionSource
+
+DATABASE = "openclaw-agent.sqlite"
+
+
+def agents_in(state_dir: Path) -> list[str]:
+    """The ids of the agents that have a folder under `agents/`.
+
+    Raises StoreError when the folder is there and cannot be listed.
+    """
+    try:
+        with os.scandir(state_dir / "agents") as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise StoreError(f"{state_dir / 'agents'} cannot be listed: {error.strerror}; check its permissions") from error
+
+
+def of_agent(state_dir: Path, agent: str, *, latest_ms: int) -> list[SessionSource]:
+    """The stores of one agent, files first: a transcript that stands in both keeps the place it had before an upgrade."""
+    root = state_dir / "agents" / agent
+    return [
+        OpenClawFiles(root / "sessions", agent, latest_ms=latest_ms),
+        OpenClawSqlite(root / "agent" / DATABASE, agent, latest_ms=latest_ms),
+    ]
+
+
+def in_directory(directory: Path, *, latest_ms: int) -> list[SessionSource]:
+    """The stores that `SESSIONS_DIR` names: a `sessions` folder, with the database that an upgrade put beside it.
+
+    Raises StoreError when the folder is not there.
+    """
+    if not directory.is_dir():
+        raise StoreError(f"SESSIONS_DIR is {directory}, which is no folder; correct it, or unset it to read ~/.openclaw")
+    agent = directory.parent.name if directory.parent.parent.name == "agents" else "main"
+    sources: list[SessionSource] = [OpenClawFiles(directory, agent, latest_ms=latest_ms)]
+    beside = (directory / DATABASE, directory.parent / "agent" / DATABASE)
+    sources += [OpenClawSqlite(path, agent, latest_ms=latest_ms) for path in beside if path.exists()]
+    return sources

@@ -1,0 +1,279 @@
+"""Every setting: its name, default, range and meaning, and where the value in force came from.
+
+The environment and `.env` are read here and in `gate` alone. A value is looked up in the environment, then in
+`<workspace>/.env`, then in `skills.entries.total-recall` of `openclaw.json`, then the default applies.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import tzinfo
+from pathlib import Path
+from typing import Literal, TypeVar, cast
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import dotenv
+import tzlocal
+
+from total_recall.errors import SettingError
+from total_recall.records import SessionClass
+
+_T = TypeVar("_T")
+
+SELECTABLE: tuple[SessionClass, ...] = ("main", "direct", "explicit", "dashboard", "group")
+"""The classes of sessions that may be observed; the others are never a person's conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One setting. `range` is what a wrong value is told; `secret` values are never shown."""
+
+    name: str
+    default: str
+    range: str
+    meaning: str
+    secret: bool = False
+
+
+_COUNT = "a whole number from 1 to 1000000"
+_MODEL = "a model name as the provider writes it"
+
+SPECS: tuple[Spec, ...] = (
+    Spec("OPENCLAW_WORKSPACE", "", "a directory", "the agent's workspace; default: OpenClaw's configured one"),
+    Spec("MEMORY_DIR", "", "a directory", "where the memory lives; default: memory/ in the workspace"),
+    Spec("SESSIONS_DIR", "", "a directory", "read this one store instead of every agent's under ~/.openclaw"),
+    Spec("LLM_BASE_URL", "", "an http or https URL", "an OpenAI-compatible endpoint; unset: the offline compressor"),
+    Spec("LLM_API_KEY", "", "the endpoint's key", "sent to LLM_BASE_URL only", secret=True),
+    Spec("LLM_MODEL", "", _MODEL, "the model at LLM_BASE_URL"),
+    Spec("OPENROUTER_API_KEY", "", "an OpenRouter key", "stands in for LLM_API_KEY", secret=True),
+    Spec("OBSERVER_MODEL", "", _MODEL, "the observer's model"),
+    Spec("OBSERVER_FALLBACK_MODEL", "", _MODEL, "asked when the observer's model fails"),
+    Spec("REFLECTOR_MODEL", "", _MODEL, "the reflector's model"),
+    Spec("REFLECTOR_FALLBACK_MODEL", "", _MODEL, "asked when the reflector's model fails"),
+    Spec("OBSERVER_LOOKBACK_MIN", "15", _COUNT, "minutes that a quiet trickle of messages may wait"),
+    Spec("OBSERVER_MORNING_LOOKBACK_MIN", "480", _COUNT, "the same for the first run of a day"),
+    Spec("OBSERVER_LINE_THRESHOLD", "40", _COUNT, "new messages that make the watcher start the observer"),
+    Spec("OBSERVER_COOLDOWN_SECS", "300", _COUNT, "seconds between two runs that the watcher starts"),
+    Spec("REFLECTOR_WORD_THRESHOLD", "8000", _COUNT, "words in observations.md above which it is consolidated"),
+    Spec("DREAM_TOKEN_TARGET", "8000", _COUNT, "tokens that the nightly consolidation aims at"),
+    Spec("READ_ONLY_MODE", "false", "true or false", "the nightly consolidation only shows what it would do"),
+    Spec("TOTAL_RECALL_TZ", "", "a time zone such as Asia/Seoul", "the user's time zone; default: OpenClaw's, else this computer's"),
+    Spec("TOTAL_RECALL_SESSIONS", ",".join(SELECTABLE), f"a comma list of {', '.join(SELECTABLE)}", "which conversations are observed"),
+    Spec("TOTAL_RECALL_BATCH_TOKENS", "6000", "a whole number from 500 to 1000000", "tokens that are compressed at a time"),
+)
+
+Origin = Literal["environment", ".env", "openclaw.json", "default"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A setting as `status` shows it: a secret only as `set`."""
+
+    name: str
+    value: str
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Locations:
+    """Where the host keeps its things, from the environment alone."""
+
+    home: Path
+    state_dir: Path
+    config: Path
+    default_workspace: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings in force. Paths are absolute; `workspace` is the default agent's."""
+
+    workspace: Path
+    memory_dir: Path
+    memory_dir_is_set: bool
+    workspace_is_set: bool
+    sessions_dir: Path | None
+    llm_base_url: str | None
+    llm_api_key: str | None
+    llm_model: str | None
+    observer_lookback_min: int
+    observer_morning_lookback_min: int
+    observer_line_threshold: int
+    observer_cooldown_secs: int
+    reflector_word_threshold: int
+    dream_token_target: int
+    read_only_mode: bool
+    tz: tzinfo
+    include: frozenset[SessionClass]
+    batch_tokens: int
+    shown: tuple[Shown, ...]
+
+
+def locations(env: Mapping[str, str] | None = None) -> Locations:
+    """Where OpenClaw lives: `OPENCLAW_STATE_DIR`, a profile, or `~/.openclaw` (openclaw.md section 1).
+
+    Raises SettingError when there is no home directory.
+    """
+    env = os.environ if env is None else env
+    home_text = env.get("HOME", "")
+    if not home_text:
+        raise SettingError("HOME is not set, so OpenClaw's files cannot be found; set HOME")
+    home = Path(home_text)
+    profile = env.get("OPENCLAW_PROFILE", "").strip()
+    folder = f".openclaw-{profile}" if profile and profile != "default" else ".openclaw"
+    state_dir = _path(env.get("OPENCLAW_STATE_DIR", ""), home) or home / folder
+    config = _path(env.get("OPENCLAW_CONFIG_PATH", ""), home) or state_dir / "openclaw.json"
+    workspace = _path(env.get("OPENCLAW_WORKSPACE_DIR", ""), home) or state_dir / "workspace"
+    return Locations(home, state_dir, config, workspace)
+
+
+def load(
+    host_workspace: Path,
+    home: Path,
+    *,
+    host_env: Mapping[str, str] | None = None,
+    host_timezone: str | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Settings:
+    """Look every setting up and check it. Raises SettingError, which names a wrong one with its range and its place."""
+    env = os.environ if env is None else env
+    workspace = _path(env.get("OPENCLAW_WORKSPACE", ""), home) or host_workspace
+    lookup = _Lookup(env, _dotenv(workspace / ".env"), host_env or {})
+    memory_dir = lookup.path("MEMORY_DIR", home)
+    timezone = lookup.text("TOTAL_RECALL_TZ")
+    return Settings(
+        workspace=workspace,
+        memory_dir=memory_dir or workspace / "memory",
+        memory_dir_is_set=memory_dir is not None,
+        workspace_is_set=bool(env.get("OPENCLAW_WORKSPACE", "").strip()),
+        sessions_dir=lookup.path("SESSIONS_DIR", home),
+        llm_base_url=lookup.url("LLM_BASE_URL"),
+        llm_api_key=lookup.text("LLM_API_KEY") or lookup.text("OPENROUTER_API_KEY"),
+        llm_model=lookup.text("LLM_MODEL"),
+        observer_lookback_min=lookup.count("OBSERVER_LOOKBACK_MIN"),
+        observer_morning_lookback_min=lookup.count("OBSERVER_MORNING_LOOKBACK_MIN"),
+        observer_line_threshold=lookup.count("OBSERVER_LINE_THRESHOLD"),
+        observer_cooldown_secs=lookup.count("OBSERVER_COOLDOWN_SECS"),
+        reflector_word_threshold=lookup.count("REFLECTOR_WORD_THRESHOLD"),
+        dream_token_target=lookup.count("DREAM_TOKEN_TARGET"),
+        read_only_mode=lookup.flag("READ_ONLY_MODE"),
+        tz=lookup.zone("TOTAL_RECALL_TZ") if timezone else _host_zone(host_timezone),
+        include=lookup.classes("TOTAL_RECALL_SESSIONS"),
+        batch_tokens=lookup.count("TOTAL_RECALL_BATCH_TOKENS", low=500),
+        shown=lookup.shown(),
+    )
+
+
+class _Lookup:
+    """Values by name, with where each came from."""
+
+    def __init__(self, env: Mapping[str, str], dotenv_values: Mapping[str, str], host: Mapping[str, str]) -> None:
+        self._places: tuple[tuple[Origin, Mapping[str, str]], ...] = (
+            ("environment", env),
+            (".env", dotenv_values),
+            ("openclaw.json", host),
+        )
+
+    def found(self, name: str) -> tuple[str, Origin]:
+        for origin, values in self._places:
+            value = values.get(name, "").strip()
+            if value:
+                return value, origin
+        return next(spec.default for spec in SPECS if spec.name == name), "default"
+
+    def text(self, name: str) -> str | None:
+        return self.found(name)[0] or None
+
+    def path(self, name: str, home: Path) -> Path | None:
+        return _path(self.found(name)[0], home)
+
+    def count(self, name: str, low: int = 1, high: int = 1_000_000) -> int:
+        return self._parsed(name, lambda value: _bounded(int(value.replace("_", "")), low, high))
+
+    def flag(self, name: str) -> bool:
+        return self._parsed(name, lambda value: _FLAGS[value.lower()])
+
+    def url(self, name: str) -> str | None:
+        return self._parsed(name, _http_url) if self.text(name) else None
+
+    def zone(self, name: str) -> tzinfo:
+        return self._parsed(name, ZoneInfo)
+
+    def classes(self, name: str) -> frozenset[SessionClass]:
+        return self._parsed(name, _classes)
+
+    def shown(self) -> tuple[Shown, ...]:
+        lines = []
+        for spec in SPECS:
+            value, origin = self.found(spec.name)
+            lines.append(Shown(spec.name, "set" if spec.secret and value else value, origin))
+        return tuple(lines)
+
+    def _parsed(self, name: str, parse: Callable[[str], _T]) -> _T:
+        value, origin = self.found(name)
+        try:
+            return parse(value)
+        except (ValueError, KeyError, ZoneInfoNotFoundError, OSError):
+            spec = next(spec for spec in SPECS if spec.name == name)
+            raise SettingError(f"{name} is {value!r} ({origin}); it must be {spec.range}") from None
+
+
+_FLAGS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+
+
+def _bounded(number: int, low: int, high: int) -> int:
+    if not low <= number <= high:
+        raise ValueError(number)
+    return number
+
+
+def _http_url(value: str) -> str:
+    if not value.startswith(("http://", "https://")) or any(c.isspace() for c in value):
+        raise ValueError(value)
+    return value
+
+
+def _classes(value: str) -> frozenset[SessionClass]:
+    names = [name.strip().lower() for name in value.split(",") if name.strip()]
+    if not names or any(name not in SELECTABLE for name in names):
+        raise ValueError(value)
+    return frozenset(cast("list[SessionClass]", names))
+
+
+def _host_zone(host_timezone: str | None) -> tzinfo:
+    """OpenClaw's `userTimezone`, else this computer's zone, else UTC."""
+    if host_timezone:
+        try:
+            return ZoneInfo(host_timezone)
+        except (ValueError, ZoneInfoNotFoundError, OSError):
+            return _computer_zone()
+    return _computer_zone()
+
+
+def _computer_zone() -> tzinfo:
+    try:
+        return tzlocal.get_localzone()
+    except (ValueError, ZoneInfoNotFoundError, OSError):
+        return ZoneInfo("UTC")
+
+
+def _dotenv(path: Path) -> dict[str, str]:
+    """The values of a `.env` file, never evaluated by a shell; Windows line ends and a byte order mark do no harm."""
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace", newline=None) as stream:
+            values = dotenv.dotenv_values(stream=stream, interpolate=False)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise SettingError(f"{path} cannot be read: {error.strerror}; check its permissions") from error
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _path(text: str, home: Path) -> Path | None:
+    text = text.strip()
+    if not text:
+        return None
+    path = home / text[2:] if text.startswith("~/") else home if text == "~" else Path(text)
+    return path if path.is_absolute() else Path.cwd() / path

@@ -1,0 +1,609 @@
+"""What Total Recall knows between runs: all SQL of `state.sqlite`, and its migrations.
+
+A message goes `queued` → `observed`; one that was older than the first run's window is `skipped`. Taking a
+message and moving the cursor behind it is one transaction, so a message is taken exactly once; from then on
+it no longer depends on the host's store.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
+from hashlib import blake2b
+from pathlib import Path
+from typing import Literal, cast
+from urllib.parse import quote
+
+from total_recall.errors import AlreadyRunning, MemoryWriteError, StoreError
+from total_recall.records import Message, Observation, Role, SessionClass
+
+Status = Literal["queued", "observed", "skipped"]
+Step = Callable[[str], None]
+
+
+def no_step(_name: str) -> None:
+    """The default for `step`: tests pass a function that ends the process there."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileCursor:
+    """How far a transcript file was read.
+
+    `offset` is the byte after the last complete line; `tail` is a hash of the bytes before it; `size` and
+    `mtime_ns` are what the file showed before that read, so that an unchanged file is not opened again.
+    """
+
+    store: str
+    name: str
+    dev: int
+    ino: int
+    size: int
+    mtime_ns: int
+    offset: int
+    tail: bytes
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowCursor:
+    """How far a session in a database was read: the last `seq`, under which rewrite `generation`."""
+
+    store: str
+    session_id: str
+    seq: int
+    generation: str
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseMark:
+    """The newest row of a database at the last read. `rowid` holds only while that row is still (`session_id`, `seq`)."""
+
+    store: str
+    rowid: int
+    session_id: str
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSession:
+    """What a session id was when an index still named it; archives are in no index any more."""
+
+    session_id: str
+    session_class: SessionClass
+    key: str | None
+    channel: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One message on its way into the state. `digest` names its content: id, time and text as stored by the host."""
+
+    message: Message
+    digest: int
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class TakeCount:
+    """What became of the messages of one `take`."""
+
+    queued: int = 0
+    skipped: int = 0
+    known: int = 0
+    same_id: int = 0
+
+    def __add__(self, other: TakeCount) -> TakeCount:
+        return TakeCount(
+            self.queued + other.queued,
+            self.skipped + other.skipped,
+            self.known + other.known,
+            self.same_id + other.same_id,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A queued message and its row number."""
+
+    row: int
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A document write that was intended and may or may not have happened.
+
+    The hashes are SHA-256 in hex of the document before and after; the block is what the write adds, so the new
+    document follows from the old one. `rows` are (batch id, message rows) of each batch in it.
+    """
+
+    old_hash: str
+    new_hash: str
+    block: tuple[Observation, ...]
+    rows: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One run of a command, for `status` and the logs."""
+
+    command: str
+    started: datetime
+    ended: datetime
+    outcome: str
+    messages: int
+    observations: int
+    detail: str
+
+
+def content_digest(entry_id: str, at_ms: int, text: str) -> int:
+    """A 63-bit name for (entry id, time, text): a copied entry has the same in any session."""
+    raw = f"{entry_id}\0{at_ms}\0{text}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(raw, digest_size=8).digest(), "big") >> 1
+
+
+_FIRST = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE session (num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, class TEXT NOT NULL, key TEXT, channel TEXT)",
+    """CREATE TABLE file_cursor (
+      store TEXT NOT NULL, name TEXT NOT NULL, dev INTEGER NOT NULL, ino INTEGER NOT NULL, size INTEGER NOT NULL,
+      mtime_ns INTEGER NOT NULL, offset INTEGER NOT NULL, tail BLOB NOT NULL, session_id TEXT NOT NULL,
+      PRIMARY KEY (store, name)) WITHOUT ROWID""",
+    """CREATE TABLE row_cursor (
+      store TEXT NOT NULL, session_id TEXT NOT NULL, seq INTEGER NOT NULL, generation TEXT NOT NULL,
+      PRIMARY KEY (store, session_id)) WITHOUT ROWID""",
+    """CREATE TABLE database_mark (
+      store TEXT PRIMARY KEY, row INTEGER NOT NULL, session_id TEXT NOT NULL, seq INTEGER NOT NULL) WITHOUT ROWID""",
+    """CREATE TABLE message (
+      id INTEGER PRIMARY KEY, session INTEGER NOT NULL REFERENCES session(num), entry_id TEXT NOT NULL,
+      digest INTEGER NOT NULL UNIQUE, at INTEGER NOT NULL, role TEXT NOT NULL, source TEXT NOT NULL,
+      speaker TEXT, channel TEXT, owner INTEGER NOT NULL, text TEXT, status TEXT NOT NULL, batch TEXT,
+      UNIQUE (session, entry_id))""",
+    "CREATE INDEX message_queue ON message (at, id) WHERE status = 'queued'",
+    "CREATE INDEX message_time ON message (session, at) WHERE status <> 'skipped'",
+    """CREATE TABLE provenance (
+      observation TEXT NOT NULL, message INTEGER NOT NULL REFERENCES message(id),
+      PRIMARY KEY (observation, message)) WITHOUT ROWID""",
+    """CREATE TABLE pending (
+      one INTEGER PRIMARY KEY CHECK (one = 1), old_hash TEXT NOT NULL, new_hash TEXT NOT NULL,
+      block TEXT NOT NULL, rows TEXT NOT NULL)""",
+    """CREATE TABLE run (
+      id INTEGER PRIMARY KEY, command TEXT NOT NULL, started TEXT NOT NULL, ended TEXT NOT NULL,
+      outcome TEXT NOT NULL, messages INTEGER NOT NULL, observations INTEGER NOT NULL, detail TEXT NOT NULL)""",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
+"""In order, append-only; `PRAGMA user_version` counts those that were applied, in the transaction that applied them."""
+
+
+@contextmanager
+def observer_lock(directory: Path) -> Iterator[None]:
+    """Hold the observer's lock of one memory; the kernel lets go of it when the process ends, however it ends.
+
+    Raises AlreadyRunning when another process holds it.
+    """
+    private_directory(directory)
+    handle = os.open(directory / "observer.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AlreadyRunning(f"another observer is at work in {directory.parent}; it takes what is new") from None
+        yield
+    finally:
+        os.close(handle)
+
+
+def private_directory(directory: Path) -> None:
+    """Make `directory` for the owner alone. Raises MemoryWriteError when that cannot be done."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not os.access(directory, os.W_OK | os.X_OK):
+            raise PermissionError(13, "not writable")
+    except OSError as error:
+        raise MemoryWriteError(
+            f"cannot write to {directory}: {error.strerror}; make it writable for this user or set MEMORY_DIR"
+        ) from error
+
+
+class State:
+    """One memory's state. Use as a context manager; every public method is one transaction or only reads."""
+
+    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+        self._db = db
+        self.path = path
+        self._sessions: dict[str, int] = {
+            cast(str, name): cast(int, num) for num, name in db.execute("SELECT num, id FROM session")
+        }
+
+    @classmethod
+    def open(cls, directory: Path) -> State:
+        """Open or create `state.sqlite` in `directory` (mode 0600), migrated to this version.
+
+        Raises MemoryWriteError when it cannot be written and StoreError when it is damaged or newer.
+        """
+        private_directory(directory)
+        path = directory / "state.sqlite"
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        except OSError as error:
+            raise MemoryWriteError(f"cannot write {path}: {error.strerror}; check its owner and free space") from error
+        try:
+            db = sqlite3.connect(path, timeout=10, isolation_level=None)
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = NORMAL")
+            return cls._migrated(db, path)
+        except sqlite3.DatabaseError as error:
+            raise _explained(error, path) from error
+
+    @classmethod
+    def open_copy(cls, directory: Path) -> State:
+        """A copy in memory, for a dry run: whatever is done to it leaves no trace."""
+        db = sqlite3.connect(":memory:", isolation_level=None)
+        path = directory / "state.sqlite"
+        if path.exists():
+            try:
+                original = sqlite3.connect(f"file:{_uri(path)}?mode=ro", uri=True, timeout=10)
+                original.backup(db)
+                original.close()
+            except sqlite3.DatabaseError as error:
+                raise _explained(error, path) from error
+        return cls._migrated(db, path)
+
+    @classmethod
+    def _migrated(cls, db: sqlite3.Connection, path: Path) -> State:
+        db.execute("BEGIN IMMEDIATE")
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        for number, statements in enumerate(MIGRATIONS[version:], version + 1):
+            for statement in statements:
+                db.execute(statement)
+            db.execute(f"PRAGMA user_version = {number}")
+        db.execute("COMMIT")
+        if version > len(MIGRATIONS):
+            raise StoreError(f"{path} was written by a newer Total Recall (format {version}); update this installation")
+        return cls(db, path)
+
+    def close(self) -> None:
+        self._db.close()
+
+    def __enter__(self) -> State:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _transaction(self, durable: bool = False) -> Iterator[sqlite3.Connection]:
+        """One write transaction; `durable` waits for the disk, so that it survives a power cut."""
+        try:
+            if durable:
+                self._db.execute("PRAGMA synchronous = FULL")
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+            finally:
+                if durable:
+                    self._db.execute("PRAGMA synchronous = NORMAL")
+        except sqlite3.DatabaseError as error:
+            raise _explained(error, self.path) from error
+
+    # --- facts about this memory
+
+    def meta(self, key: str) -> str | None:
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else cast(str, row[0])
+
+    def set_meta(self, key: str, value: str) -> None:
+        with self._transaction() as db:
+            db.execute("INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, value))
+
+    # --- sessions and cursors
+
+    def known_session(self, session_id: str) -> KnownSession | None:
+        row = self._db.execute("SELECT class, key, channel FROM session WHERE id = ?", (session_id,)).fetchone()
+        return None if row is None else KnownSession(session_id, row[0], row[1], row[2])
+
+    def file_cursors(self, store: str) -> dict[str, FileCursor]:
+        """The cursors of one directory, by file name."""
+        rows = self._db.execute(
+            "SELECT store, name, dev, ino, size, mtime_ns, offset, tail, session_id FROM file_cursor WHERE store = ?", (store,)
+        )
+        return {row[1]: FileCursor(*row) for row in rows}
+
+    def row_cursors(self, store: str) -> dict[str, RowCursor]:
+        """The cursors of one database, by session id."""
+        rows = self._db.execute("SELECT store, session_id, seq, generation FROM row_cursor WHERE store = ?", (store,))
+        return {row[1]: RowCursor(*row) for row in rows}
+
+    def database_mark(self, store: str) -> DatabaseMark | None:
+        row = self._db.execute("SELECT store, row, session_id, seq FROM database_mark WHERE store = ?", (store,)).fetchone()
+        return None if row is None else DatabaseMark(*row)
+
+    def take(
+        self,
+        taken: Sequence[Taken],
+        *,
+        sessions: Sequence[KnownSession] = (),
+        files: Sequence[FileCursor] = (),
+        forget_files: Sequence[tuple[str, str]] = (),
+        rows: Sequence[RowCursor] = (),
+        mark: DatabaseMark | None = None,
+        appended: bool = False,
+        promote_since_ms: int | None = None,
+    ) -> TakeCount:
+        """Put messages in the queue and move the cursors behind them, all or nothing.
+
+        `appended` says that these messages were appended to what was read before, so that one with a known id but
+        another time and text is a second message, not a rewritten one. `promote_since_ms` queues what an
+        earlier run marked as seen, from that time on.
+        """
+        with self._transaction() as db:
+            for known in sessions:
+                self._remember(db, known)
+            count = self._insert(db, taken, appended=appended, promote_since_ms=promote_since_ms)
+            db.executemany("DELETE FROM file_cursor WHERE store = ? AND name = ?", forget_files)
+            db.executemany(
+                "INSERT OR REPLACE INTO file_cursor VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [(c.store, c.name, c.dev, c.ino, c.size, c.mtime_ns, c.offset, c.tail, c.session_id) for c in files],
+            )
+            db.executemany(
+                "INSERT OR REPLACE INTO row_cursor VALUES (?, ?, ?, ?)",
+                [(c.store, c.session_id, c.seq, c.generation) for c in rows],
+            )
+            if mark is not None:
+                db.execute(
+                    "INSERT OR REPLACE INTO database_mark VALUES (?, ?, ?, ?)",
+                    (mark.store, mark.rowid, mark.session_id, mark.seq),
+                )
+        return count
+
+    def _remember(self, db: sqlite3.Connection, known: KnownSession) -> int:
+        db.execute(
+            "INSERT INTO session (id, class, key, channel) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+            "class = excluded.class, key = coalesce(excluded.key, key), channel = coalesce(excluded.channel, channel)",
+            (known.session_id, known.session_class, known.key, known.channel),
+        )
+        num = cast(int, db.execute("SELECT num FROM session WHERE id = ?", (known.session_id,)).fetchone()[0])
+        self._sessions[known.session_id] = num
+        return num
+
+    def _insert(self, db: sqlite3.Connection, taken: Sequence[Taken], *, appended: bool, promote_since_ms: int | None) -> TakeCount:
+        insert = (
+            "INSERT OR IGNORE INTO message (session, entry_id, digest, at, role, source, speaker, channel, owner, text, status) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        )
+        rows = [self._row(item) for item in taken]
+        if promote_since_ms is None:
+            before = db.total_changes
+            # The usual case, all new, in one call; the savepoint takes it back when one was known.
+            db.execute("SAVEPOINT bulk")
+            db.executemany(insert, rows)
+            if db.total_changes - before == len(rows):
+                db.execute("RELEASE bulk")
+                queued = sum(item.status == "queued" for item in taken)
+                return TakeCount(queued=queued, skipped=len(rows) - queued)
+            db.execute("ROLLBACK TO bulk")
+            db.execute("RELEASE bulk")
+        count = TakeCount()
+        for item, row in zip(taken, rows, strict=True):
+            if db.execute(insert, row).rowcount == 1:
+                count += TakeCount(queued=item.status == "queued", skipped=item.status == "skipped")
+            else:
+                count += self._again(db, insert, item, row, appended=appended, promote_since_ms=promote_since_ms)
+        return count
+
+    def _again(
+        self, db: sqlite3.Connection, insert: str, item: Taken, row: tuple[object, ...], *, appended: bool, promote_since_ms: int | None
+    ) -> TakeCount:
+        """A message whose id or content is already here."""
+        twin = db.execute("SELECT id, status FROM message WHERE digest = ?", (item.digest,)).fetchone()
+        if twin is None:
+            if appended:
+                renamed = (row[0], f"{row[1]}~{item.digest:016x}", *row[2:])
+                new = db.execute(insert, renamed).rowcount == 1
+                return TakeCount(queued=new and item.status == "queued", skipped=new and item.status == "skipped", same_id=1)
+            twin = db.execute("SELECT id, status FROM message WHERE session = ? AND entry_id = ?", row[:2]).fetchone()
+        wanted = promote_since_ms is not None and item.message.at.timestamp() * 1000 >= promote_since_ms
+        if wanted and twin[1] == "skipped" and item.status == "queued":
+            db.execute(
+                "UPDATE message SET status = 'queued', text = ?, speaker = ?, channel = ?, owner = ? WHERE id = ?",
+                (item.message.text, item.message.speaker, item.message.channel, item.message.is_owner, twin[0]),
+            )
+            return TakeCount(queued=1)
+        return TakeCount(known=1)
+
+    def _row(self, item: Taken) -> tuple[object, ...]:
+        message = item.message
+        text = None if item.status == "skipped" else message.text.encode("utf-8", "replace").decode()
+        return (
+            self._sessions[message.session_id],
+            message.entry_id,
+            item.digest,
+            round(message.at.timestamp() * 1000),
+            message.role,
+            message.source,
+            message.speaker,
+            message.channel,
+            message.is_owner,
+            text,
+            item.status,
+        )
+
+    # --- the queue
+
+    _COLUMNS = (
+        "m.id, m.source, s.id, s.key, m.entry_id, m.role, m.text, m.at, m.speaker, m.channel, m.owner "
+        "FROM message m JOIN session s ON s.num = m.session"
+    )
+
+    def queue(self, session_id: str | None = None, page: int = 500) -> Iterator[Queued]:
+        """The messages that wait to be observed, in time order. Messages may be settled while this goes on."""
+        narrowed, values = ("AND s.id = ?", [session_id]) if session_id else ("", [])
+        after = (-1, -1)
+        while True:
+            rows = self._db.execute(
+                f"SELECT {self._COLUMNS} WHERE m.status = 'queued' AND (m.at, m.id) > (?, ?) {narrowed} "
+                "ORDER BY m.at, m.id LIMIT ?",
+                [*after, *values, page],
+            ).fetchall()
+            yield from (_queued(row) for row in rows)
+            if len(rows) < page:
+                return
+            after = (rows[-1][7], rows[-1][0])
+
+    def queue_length(self) -> int:
+        return cast(int, self._db.execute("SELECT count(*) FROM message WHERE status = 'queued'").fetchone()[0])
+
+    def oldest_queued(self) -> datetime | None:
+        at = self._db.execute("SELECT min(at) FROM message WHERE status = 'queued'").fetchone()[0]
+        return None if at is None else datetime.fromtimestamp(at / 1000, timezone.utc)
+
+    def counts(self) -> dict[str, int]:
+        """How many messages there are of each status."""
+        return dict(self._db.execute("SELECT status, count(*) FROM message GROUP BY status").fetchall())
+
+    def said_before(self, message: Message, count: int) -> list[Message]:
+        """The last `count` messages of the same session that were said before this one, oldest first."""
+        rows = self._db.execute(
+            f"SELECT {self._COLUMNS} WHERE m.session = ? AND m.status <> 'skipped' AND m.at < ? "
+            "ORDER BY m.at DESC, m.id DESC LIMIT ?",
+            (self._sessions[message.session_id], round(message.at.timestamp() * 1000), count),
+        ).fetchall()
+        return [_queued(row).message for row in reversed(rows)]
+
+    # --- the commit: pending, document, settled
+
+    def stage(self, pending: Pending) -> None:
+        """Step 1 of a commit: write down what is about to happen, on the disk before anything else does."""
+        with self._transaction(durable=True) as db:
+            db.execute(
+                "INSERT OR REPLACE INTO pending VALUES (1, ?, ?, ?, ?)",
+                (
+                    pending.old_hash,
+                    pending.new_hash,
+                    json.dumps([_observation_json(o) for o in pending.block]),
+                    json.dumps(pending.rows),
+                ),
+            )
+
+    def pending(self) -> Pending | None:
+        """The write that an earlier process left unfinished, if any."""
+        row = self._db.execute("SELECT old_hash, new_hash, block, rows FROM pending").fetchone()
+        if row is None:
+            return None
+        block = tuple(_observation(value) for value in json.loads(row[2]))
+        rows = tuple((batch, tuple(numbers)) for batch, numbers in json.loads(row[3]))
+        return Pending(row[0], row[1], block, rows)
+
+    def settle(self, rows: Sequence[tuple[str, Sequence[int]]], observations: Sequence[Observation] = ()) -> None:
+        """Step 3 of a commit: the messages of these batches are observed, nothing is pending."""
+        with self._transaction(durable=True) as db:
+            for batch, numbers in rows:
+                db.executemany(
+                    "UPDATE message SET status = 'observed', batch = ? WHERE id = ?", [(batch, number) for number in numbers]
+                )
+            for observation in observations:
+                db.executemany(
+                    "INSERT OR IGNORE INTO provenance SELECT ?, id FROM message WHERE session = ? AND entry_id = ?",
+                    [
+                        (observation.id, self._sessions[session_id], entry_id)
+                        for session_id, entry_id in observation.sources
+                        if session_id in self._sessions
+                    ],
+                )
+            db.execute("DELETE FROM pending")
+
+    # --- runs
+
+    def record_run(self, run: RunRecord, keep: int = 1000) -> None:
+        """Keep a record of this run, and of the `keep` before it."""
+        with self._transaction() as db:
+            cursor = db.execute(
+                "INSERT INTO run (command, started, ended, outcome, messages, observations, detail) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    run.command,
+                    run.started.isoformat(),
+                    run.ended.isoformat(),
+                    run.outcome,
+                    run.messages,
+                    run.observations,
+                    run.detail,
+                ),
+            )
+            db.execute("DELETE FROM run WHERE id <= ?", ((cursor.lastrowid or 0) - keep,))
+
+    def last_run(self, command: str) -> RunRecord | None:
+        row = self._db.execute(
+            "SELECT command, started, ended, outcome, messages, observations, detail FROM run WHERE command = ? ORDER BY id DESC LIMIT 1",
+            (command,),
+        ).fetchone()
+        if row is None:
+            return None
+        return RunRecord(row[0], datetime.fromisoformat(row[1]), datetime.fromisoformat(row[2]), *row[3:])
+
+
+def _queued(row: Sequence[object]) -> Queued:
+    (number, source, session_id, key, entry_id, role, text, at, speaker, channel, owner) = row
+    message = Message(
+        source=cast(str, source),
+        session_id=cast(str, session_id),
+        session_key=cast("str | None", key),
+        entry_id=cast(str, entry_id),
+        role=cast(Role, role),
+        text=cast("str | None", text) or "",
+        at=datetime.fromtimestamp(cast(int, at) / 1000, timezone.utc),
+        speaker=cast("str | None", speaker),
+        channel=cast("str | None", channel),
+        is_owner=bool(owner),
+    )
+    return Queued(cast(int, number), message)
+
+
+def _observation_json(o: Observation) -> dict[str, object]:
+    return {
+        "id": o.id,
+        "text": o.text.encode("utf-8", "replace").decode(),
+        "at": o.at.isoformat(),
+        "priority": o.priority,
+        "type": o.type,
+        "importance": o.importance,
+        "confidence": o.confidence,
+        "certainty": o.certainty,
+        "refers": o.refers.isoformat() if o.refers else None,
+        "superseded_by": o.superseded_by,
+        "sources": o.sources,
+    }
+
+
+def _observation(value: dict[str, object]) -> Observation:
+    fields = dict(value)
+    fields["at"] = datetime.fromisoformat(cast(str, value["at"]))
+    fields["refers"] = date.fromisoformat(cast(str, value["refers"])) if value["refers"] else None
+    fields["sources"] = tuple((s, e) for s, e in cast("list[list[str]]", value["sources"]))
+    return Observation(**fields)  # type: ignore[arg-type]  # the fields written by _observation_json
+
+
+def _uri(path: Path) -> str:
+    return quote(str(path.resolve()))
+
+
+def _explained(error: sqlite3.DatabaseError, path: Path) -> StoreError | MemoryWriteError:
+    text = str(error)
+    if "disk" in text and "full" in text or "disk I/O" in text:
+        return MemoryWriteError(f"cannot write {path}: {text}; free some space, then run the command again (nothing was lost)")
+    if "readonly" in text or "unable to open" in text:
+        return MemoryWriteError(f"cannot write {path}: {text}; make its directory writable for this user")
+    if "locked" in text:
+        return StoreError(f"{path} is in use by another process for more than 10 seconds; try again")
+    return StoreError(f"{path} cannot be used: {text}; move it aside to start anew (observations.md keeps what it has)")
