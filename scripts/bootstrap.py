@@ -1,7 +1,7 @@
 """Makes Total Recall's environment on first use, then runs the command in it.
 
     python3 bootstrap.py COMMAND …              what `total-recall COMMAND …` does
-    python3 bootstrap.py --python-for FILE      prints the Python of an environment with FILE's packages, for scripts/test
+    python3 bootstrap.py --python-for FILE      prints a Python with the packages of FILE, for scripts/test
 
 Needs the standard library alone and starts on any Python 3: one that is too old looks for a newer one. Hence the
 syntax of Python 3.6 and, since hooks call it at every event, no import that an existing environment does not need.
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 OLDEST = (3, 10)
 NEWEST_KNOWN_MINOR = 14
 DAYS_UNTIL_FORGOTTEN = 30
+NEEDED_BYTES = 20_000_000  # measured in 2026: pip and the packages take three times that
 HERE = os.path.dirname(os.path.realpath(__file__))
 OWN_VERSION = "{}.{}".format(*sys.version_info[:2])
 
@@ -151,8 +152,8 @@ def start_newer_python() -> None:
         for python in (os.path.join(folder, name) for name in names):
             if not os.access(python, os.X_OK) or os.path.isdir(python):
                 continue
-            quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            if subprocess.call([python, "-I", "-c", is_new_enough], **quiet) == 0:
+            question = [python, "-I", "-c", is_new_enough]
+            if subprocess.run(question, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
                 os.execv(python, [python, *sys.argv])
     raise Failure(
         f"Python {OWN_VERSION} ({sys.executable}) is too old: "
@@ -211,13 +212,15 @@ def remove(folder: str) -> None:
 
 
 def install(folder: str, requirements: str, lock: "IO[str]") -> None:
-    """Makes an environment in `folder` with uv or, where that is missing or fails, with venv and pip. Raises Failure."""
+    """Makes an environment in `folder` with uv; where that is missing or fails, with venv and pip. Raises Failure."""
+    import shutil
     import subprocess
 
+    root = os.path.dirname(folder)
     ways = recipes(folder, requirements)
     if not ways:
         raise Failure(
-            f"Python {OWN_VERSION} ({sys.executable}) cannot make environments, its module venv or ensurepip is missing: "
+            f"Python {OWN_VERSION} ({sys.executable}) cannot make environments, its venv or ensurepip is missing: "
             f"install it (Debian, Ubuntu: apt install python{OWN_VERSION}-venv) or uv, and run the command again"
         )
     settings = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
@@ -229,7 +232,7 @@ def install(folder: str, requirements: str, lock: "IO[str]") -> None:
             done = subprocess.run(
                 command,
                 env=settings,
-                cwd=os.path.dirname(folder),  # not in somebody's project, whose settings uv would take
+                cwd=root,  # not in somebody's project, whose settings uv would take
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -240,7 +243,9 @@ def install(folder: str, requirements: str, lock: "IO[str]") -> None:
                 break
         else:
             return
-    raise Failure(f"cannot prepare the environment in {os.path.dirname(folder)}: {explain(failed)}", failed)
+    is_full = shutil.disk_usage(root).free < NEEDED_BYTES  # venv keeps to itself why it failed
+    why = explain("No space left on device" if is_full else failed)
+    raise Failure(f"cannot prepare the environment in {root}: {why}", failed.strip())
 
 
 def recipes(folder: str, requirements: str) -> "list[list[list[str]]]":

@@ -29,9 +29,9 @@ def main() -> int:
 
 def mark_as_used(environment: str) -> None:
     """Sets the folder's time, by which bootstrap.py tells an environment in use from a forgotten one."""
-    try:
+    try:  # noqa: SIM105 - contextlib would cost an idle run a millisecond
         os.utime(environment)
-    except OSError:  # noqa: SIM105 - contextlib would cost an idle run a millisecond
+    except OSError:
         pass  # it belongs to somebody else, who does their own cleaning up
 
 

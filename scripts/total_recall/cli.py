@@ -6,17 +6,18 @@ Exit codes: 0 done or nothing to do, 1 expected failure, 2 usage, 3 a bug, 130 i
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Protocol
 
 from total_recall import __version__, clock, gate
-from total_recall.commands import demo, observe, status
+from total_recall.commands import context, demo, observe, reflect, status, undo
 from total_recall.errors import TotalRecallError
 
 JSON_VERSION = 1
@@ -37,6 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # cron has no locale, and a message may hold anything.
         getattr(stream, "reconfigure", lambda **_: None)(encoding="utf-8", errors="replace")
     options = _parser().parse_args(arguments)
+    # What was imported stays; looking through it for garbage takes a tenth of a run over many messages.
+    gc.freeze()
     try:
         return _run(options, tuple(arguments))
     except TotalRecallError as error:
@@ -54,14 +57,31 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace, argv: tuple[str, ...]) -> int:
     if options.command == "observe":
         result = observe.run(
-            observe.Options(options.since, options.all, options.session, options.agent, options.dry_run, argv)
+            observe.Options(
+                since=options.since,
+                everything=options.all,
+                session_id=options.session,
+                agent=options.agent,
+                dry_run=options.dry_run,
+                max_batches=options.max_batches,
+                argv=argv,
+            )
         )
         _print(options, result)
         if result.idle is not None:
             _remember(argv, result.idle, _rendered(options, result.when_idle()))
         return 0
-    _print(options, status.run() if options.command == "status" else demo.run())
+    _print(options, _COMMANDS[options.command](options))
     return 0
+
+
+_COMMANDS: dict[str, Callable[[argparse.Namespace], Answer]] = {
+    "reflect": lambda o: reflect.run(reflect.Options(force=o.force, dry_run=o.dry_run, agent=o.agent)),
+    "undo": lambda o: undo.run(undo.Options(agent=o.agent)),
+    "context": lambda o: context.run(context.Options(budget_tokens=o.budget_tokens, agent=o.agent)),
+    "status": lambda o: status.run(cost=o.cost),
+    "demo": lambda _: demo.run(),
+}
 
 
 def _remember(argv: tuple[str, ...], idle: observe.Idle, said: str) -> None:
@@ -75,8 +95,8 @@ def _remember(argv: tuple[str, ...], idle: observe.Idle, said: str) -> None:
         same=[(w.path, w.ino, w.size, w.mtime_ns) for w in plain if w.path not in databases],
         databases=[(w.path, w.ino, w.size, w.mtime_ns) for w in plain if w.path in databases],
         questions=[(w.path, w.query, w.answer) for w in idle.watches if w.query],
-        inodes=idle.inodes,
         stamps=idle.stamps,
+        begun_ns=idle.begun_ns,
     )
 
 
@@ -130,20 +150,50 @@ def _parser() -> argparse.ArgumentParser:
     )
     when.add_argument("--all", action="store_true", help="also take everything that was marked as seen")
     observing.add_argument("--session", metavar="ID", help="only this session, the whole of it")
-    observing.add_argument("--agent", metavar="ID", help="only the memory of this agent")
-    observing.add_argument("--dry-run", action="store_true", help="show what would be written, write nothing")
+    observing.add_argument("--max-batches", type=_count, metavar="N", help="ask a model for at most N batches in this run")
 
-    commands.add_parser(
+    reflecting = commands.add_parser(
+        "reflect",
+        help="make a memory that has grown long shorter",
+        description="Merge, drop and archive observations when there are more words than REFLECTOR_WORD_THRESHOLD. "
+        "What leaves the memory goes to memory/archive/, with the reason.",
+    )
+    reflecting.add_argument("--force", action="store_true", help="whether or not it is long")
+
+    undoing = commands.add_parser(
+        "undo", help="take the last reflection back", description="Put back what a reflection took out, keep what came since."
+    )
+    undoing.add_argument("what", choices=["reflect"], help="what to undo")
+
+    reading = commands.add_parser(
+        "context",
+        help="what the agent reads at session start",
+        description="The memory as an agent gets it: rules and preferences first, then the days, within a budget.",
+    )
+    reading.add_argument("--budget-tokens", type=_count, default=context.BUDGET_TOKENS, metavar="N", help="default: %(default)s")
+
+    looking = commands.add_parser(
         "status", help="what is remembered, what waits, and every setting", description="Look, and change nothing."
     )
+    looking.add_argument("--cost", action="store_true", help="tokens and money of the last 30 days, by day and model")
     commands.add_parser(
         "demo",
         help="see it work on real transcripts that come with the source",
         description="Observe shipped OpenClaw sessions in a scratch workspace with the offline compressor.",
     )
+    for command in (observing, reflecting):
+        command.add_argument("--dry-run", action="store_true", help="show what would be written, write nothing")
+    for command in (observing, reflecting, undoing, reading):
+        command.add_argument("--agent", metavar="ID", help="only the memory of this agent")
     for command in commands.choices.values():
         command.add_argument("--json", action="store_true", help="answer as JSON, for programs")
     return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
+    return int(text)
 
 
 def _moment(text: str) -> datetime:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from functools import lru_cache
+from functools import cache
 from typing import Literal
 
 from total_recall.text import Language, language_of
@@ -55,7 +55,7 @@ def annotate(text: str, said: date, language: Language | None = None) -> tuple[s
     """`text` with each resolved day written behind it, and the day that it is about.
 
     "ships on Friday" becomes "ships on Friday (2026-12-04)"; a date that is written out stays as it is, and a day is
-    written once. Weeks read "(2026-12-07…13)", months "(2026-12)". The day it is about is the first one that
+    written once; one that no longer holds is not. Weeks read "(2026-12-07…13)", months "(2026-12)". The day it is about is the first one that
     still holds; None when there is no exact day.
     """
     mentions = find_dates(text, said, language)
@@ -66,7 +66,7 @@ def annotate(text: str, said: date, language: Language | None = None) -> tuple[s
         stamp = _stamp(mention)
         pieces.append(text[done : mention.end])
         done = mention.end
-        if not mention.written_out and stamp not in shown and stamp not in text:
+        if not (mention.written_out or mention.left_behind or stamp in shown or stamp in text):
             pieces.append(f" ({stamp})")
         shown.add(stamp)
     exact = [mention for mention in mentions if mention.precision == "day"]
@@ -87,6 +87,7 @@ def _stamp(mention: DateMention) -> str:
 
 Form = Literal["date", "offset", "ahead", "ago", "weekday", "week", "month", "weekend", "month_end", "month_day", "from_weekday"]
 Step = Literal["soon", "this", "next", "after_next", "last", "next_week", "this_week", "week_after_next", "last_week"]
+"""`soon` is the next such day to come; `next` and `next_week` that of the week after this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ _ENGLISH = _Calendar(
         ("weekday", r"\b(?P<week>next|this|last)\s+week(?:,|\s+on)?\s+{weekday}\b"),
         ("weekday", r"\b(?:{step}\s+)?{weekday}\b"),
         ("weekend", r"\b(?P<step>this|next|last|the)\s+weekend\b"),
-        ("month_end", r"\b(?:the\s+)?end\s+of\s+(?:the|this)\s+month\b"),
+        ("month_end", r"\b(?:the\s+)?end\s+of\s+(?:(?:the|this)\s+month|{month})\b"),
         ("week", r"\b(?P<step>next|this|last)\s+week\b"),
         ("month", r"\b(?P<step>next|last)\s+month\b"),
         ("month_day", r"\b(?:on|by|until|till|before|due)\s+the\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b(?!\s+(?:floor|of|time|grade|street|place|attempt))"),
@@ -158,8 +159,8 @@ _ENGLISH = _Calendar(
     recurring_before=r"(?:\b(?:every|each|any|most|all|alternate|weekly on|black|good|ash|fat|cyber|casual|not(?: on)? a)\s+(?:other\s+|single\s+)?"
                      r"|\b(?:every|each)\s+\w+(?:day)?(?:,|\s+and|\s+or)\s+)$",
     recurring_after=r"^(?:s\b|'s\s+child|\s+and\s+\w+days\b|\s+mornings\b|\s+nights\b|\s+evenings\b)",
-    left_behind_before=r"\b(?:from|instead of|not(?: on)?|rather than|was|originally)\s+$",
-    bare=r"mon|tues?|wed|thu|thurs?|thur|fri|sat|sun|may|march|mar|jan|dec|sep",
+    left_behind_before=r"\b(?:(?:moved|changed|rescheduled|postponed|shifted|pushed|switched)\b.{0,40}\bfrom|instead of|not(?: on)?|rather than|originally)\s+$",
+    bare=r"mon|tues?|wed|thu|thurs?|thur|fri|sat|sun|may|march|mar",
 )
 
 _KOREAN = _Calendar(
@@ -174,7 +175,7 @@ _KOREAN = _Calendar(
            "돌아오는": "soon", "오는": "soon"},
     forms=(
         ("date", r"(?:(?P<y>\d{{4}})년\s?|(?P<year_step>내년|올해|작년)\s?)?(?<!\d)(?P<d0>)(?P<m>\d{{1,2}})월\s?(?P<d>\d{{1,2}})일(?!\s?(?:간|동안))"
-                 r"(?:\s?\([월화수목금토일](?:요일)?\)|\s?[월화수목금토일]요일)?"),
+                 r"(?:\s?\([월화수목금토일](?:요일)?\)|\s?{weekday})?"),
         ("month_day", r"(?P<month_step>다음\s?달|담달|이번\s?달|이달|지난\s?달)\s?(?P<d>\d{{1,2}})일"),
         ("month_day", r"(?<![\d월년./])(?<!월 )(?<!매월 )(?<!매달 )(?P<d>\d{{1,2}})일(?=까지|에\s|날\s)"),
         ("offset", r"(?<![가-힣]){offset}(?=$|[^가-힣]|[은는도이가의에까부밤아저오새로만엔])"),
@@ -182,15 +183,15 @@ _KOREAN = _Calendar(
         ("ago", r"(?<![가-힣\d]){number}\s?(?:{unit}\s?)?전(?=$|[^가-힣]|에|부터|까지)"),
         ("weekday", r"(?:{step}\s?)?(?<![가-힣\d]){weekday}|{step}\s?{weekday_again}"),
         ("weekend", r"(?P<step>이번\s?주|이번|다음\s?주|다음|담주|지난\s?주|지난)\s?주?말"),
-        ("month_end", r"(?:이번\s?달|이달)\s?말|(?<![가-힣])월말"),
+        ("month_end", r"(?:이번\s?달|이달)\s?말|(?<![가-힣\d])월말|(?<!\d)(?P<m>\d{{1,2}})월\s?말"),
         ("week", r"(?<![가-힣])(?P<step>이번\s?주|다음\s?주|담주|차주|다다음\s?주|지난\s?주|저번\s?주)(?![가-힣]*말)"),
         ("month", r"(?<![가-힣])(?P<step>다음\s?달|담달|지난\s?달)"),
     ),
     past=r"[았었했였갔왔됐샀봤]|지난|저번",
-    ahead=r"[겠할갈]|예정|까지|마감|하기로|예약|해야|할\s?거|거야|거예요|계획|합니다|해요|해 ?줘|해 ?주세요|으로|바꿔|옮",
+    ahead=r"[겠할갈]|예정|까지|마감|하기로|예약|예매|해야|할\s?거|거야|거예요|계획|합니다|해요|해 ?줘|해 ?주세요|으로|바꿔|옮",
     recurring_before=r"(?:매주|매|마다|격주)\s?$",
-    recurring_after=r"^(?:마다|에는?\s+(?:항상|늘|보통|주로))",
-    left_behind_after=r"^(?:에서|말고|이\s?아니라|이?\s?아닌|\s?대신)",
+    recurring_after=r"^(?:마다|에는?\s+(?:항상|늘|보통|주로|절대|반드시))",
+    left_behind_after=r"^\s?(?:에서\s?.{1,12}로|말고|(?:이|가)?\s?아니[라고]|(?:이|가)?\s?아닌|대신)",
 )
 
 _JAPANESE = _Calendar(
@@ -210,15 +211,15 @@ _JAPANESE = _Calendar(
         ("ago", r"(?<!\d){number}{unit}前"),
         ("weekday", r"(?:{step})?{weekday}"),
         ("weekend", r"(?P<step>今週|来週|先週)?(?:の)?週末"),
-        ("month_end", r"(?:今)?月末"),
+        ("month_end", r"(?<!\d)(?P<m>\d{{1,2}})月末|(?:今)?月末"),
         ("week", r"(?P<step>今週|来週|再来週|先週)(?!の?[月火水木金土日]曜|末)"),
         ("month", r"(?P<step>来月|先月)"),
     ),
     past=r"(?:した|でした|ました|かった|った|んだ)(?:[。、！]|$|けど|が|ので|から)|先週|前の",
-    ahead=r"まで|予定|締め?切|する[。]?$|します|でしょう|つもり|ください|しよう",
+    ahead=r"まで|予定|予約|締め?切|する[。]?$|します|でしょう|つもり|ください|しよう",
     recurring_before=r"毎週?の?$",
     recurring_after=r"^(?:ごと|毎)",
-    left_behind_after=r"^(?:から|ではなく|じゃなく|の代わり)",
+    left_behind_after=r"^(?:から.{1,12}(?:変更|移|延期)|ではなく|じゃなく|の代わり)",
 )
 
 _CHINESE = _Calendar(
@@ -237,15 +238,15 @@ _CHINESE = _Calendar(
         ("ago", r"(?<!\d){number}{unit}(?:之|以)?前"),
         ("weekday", r"(?:{step})?(?<![一二两三四五六每0-9]){weekday}(?![次个個])"),
         ("weekend", r"(?P<step>下|这|這|本|上)?个?個?周末"),
-        ("month_end", r"(?:这个|這個|本)?月底"),
+        ("month_end", r"(?<!\d)(?P<m>\d{{1,2}})月底|(?:这个|這個|本)?月底"),
         ("week", r"(?P<step>下下|下个?|下個|这个?|這個?|本|上个?|上個)(?:周|週|星期|礼拜)(?![一二三四五六日天末])"),
         ("month", r"(?P<step>下个?|下個|上个?|上個)月(?!\d|底)"),
     ),
     past=r"了(?:[。，！]|$|\S{0,6}$)|过[。，]?|已经|上周|上个",
-    ahead=r"之前|前要|要|会|將|将|截止|计划|打算|到期|请",
+    ahead=r"之前|前要|要|会|將|将|截止|计划|打算|到期|请|预订|预约",
     recurring_before=r"(?:每个?|每逢)$",
     recurring_after=r"^(?:都)",
-    left_behind_before=r"(?:从|從|不是)$",
+    left_behind_before=r"(?:不是)$",
 )
 
 _SPANISH = _Calendar(
@@ -264,7 +265,7 @@ _SPANISH = _Calendar(
         ("weekday", r"\b{weekday}\s+(?P<step>pasado)\b"),
         ("weekday", r"\b(?:{step}\s+)?{weekday}\b"),
         ("weekend", r"\b(?:este|el|próximo)\s+fin\s+de\s+semana\b"),
-        ("month_end", r"\b(?:fin(?:al)?|finales)\s+de(?:\s+este)?\s+mes\b"),
+        ("month_end", r"\b(?:fin(?:al)?|finales)\s+de\s+(?:(?:este\s+)?mes|{month})\b"),
         ("week", r"\b(?:(?P<step>próxima|proxima|esta)\s+semana|semana\s+(?P<step2>que\s+viene|pasada))\b"),
         ("month", r"\b(?:(?P<step>próximo|proximo)\s+mes|mes\s+(?P<step2>que\s+viene|pasado))\b"),
         ("month_day", r"\bel\s+día\s+(?P<d>\d{{1,2}})\b(?!\s+de)"),
@@ -273,7 +274,7 @@ _SPANISH = _Calendar(
     ahead=r"\b(?:será|va a|voy a|vamos a|hay que|tengo que|debe|para el|antes del?|hasta el|vence|quiero|por favor|próxim[oa]|viene|sale|llega|decidi\w+|reserv\w+)\b",
     recurring_before=r"\b(?:cada|los|todos los|las)\s+$",
     recurring_after=r"^(?!)",
-    left_behind_before=r"\b(?:desde el|en vez del?|no el|en lugar del?)\s+$",
+    left_behind_before=r"\b(?:en vez del?|no el|en lugar del?)\s+$",
     bare=r"ene",
 )
 
@@ -296,16 +297,16 @@ _GERMAN = _Calendar(
         ("weekday", r"\bnächste\s+Woche\s+(?:am\s+)?{weekday}(?P<next>)\b"),
         ("weekday", r"\b(?:{step}\s+)?{weekday}(?:abend|morgen|mittag|nachmittag)?\b"),
         ("weekend", r"\b(?:am|dieses|nächstes)\s+Wochenende\b"),
-        ("month_end", r"\b(?:Ende\s+(?:des|dieses)\s+Monats|(?:zum|am|bis)\s+Monatsende)\b"),
+        ("month_end", r"\b(?:Ende\s+(?:(?:des|dieses)\s+Monats|{month})|(?:zum|am|bis)\s+Monatsende)\b"),
         ("week", r"\b(?P<step>nächste|nächster|kommende|diese|letzte)r?\s+Woche\b"),
         ("month", r"\b(?P<step>nächsten|letzten)\s+Monat\b"),
         ("month_day", r"\b(?:am|bis(?:\s+zum)?|zum)\s+(?P<d>\d{{1,2}})\.(?=\s*(?:$|[a-zäöü,;!?]))"),
     ),
     past=r"\b(?:war|waren|hatte|hatten|wurde|wurden|ging|kam|hab(?:e|en|t)?\s.*\bge\w+|(?:ist|sind|hat|haben)\s.*\bge\w+|gestern|letzte\w*)\b",
-    ahead=r"\b(?:wird|werde|werden|muss|müssen|soll|bis|fällig|Frist|spätestens|will|wollen|geplant|verschoben|bitte|kommt|findet)\b",
+    ahead=r"\b(?:wird|werde|werden|muss|müssen|soll|bis|fällig|Frist|spätestens|will|wollen|geplant|verschoben|bitte|kommt|findet|gebucht|reserviert)\b",
     recurring_before=r"\b(?:jede[nrs]?|alle|immer)\s+$",
     recurring_after=r"^s\b",
-    left_behind_before=r"\b(?:von|vom|statt|nicht(?:\s+am)?|anstatt)\s+$",
+    left_behind_before=r"\b(?:verschoben\b.{0,40}\bvo[nm]|statt|nicht(?:\s+am)?|anstatt)\s+$",
     bare=r"jan|feb|apr|aug|nov",
 )
 
@@ -327,7 +328,7 @@ _FRENCH = _Calendar(
         ("weekday", r"\b{weekday}\s+(?P<step>dernier|passé)\b"),
         ("weekday", r"\b(?:{step}\s+)?{weekday}\b"),
         ("weekend", r"\b(?:ce|le)\s+week-?end\b"),
-        ("month_end", r"\b(?:(?:à\s+la\s+)?fin\s+du\s+mois)\b"),
+        ("month_end", r"\b(?:à\s+la\s+)?fin\s+(?:du\s+mois|{month})\b"),
         ("week", r"\b(?:semaine\s+(?P<step>prochaine|dernière)|(?P<step2>cette)\s+semaine)\b"),
         ("month", r"\bmois\s+(?P<step>prochain|dernier)\b"),
     ),
@@ -335,7 +336,7 @@ _FRENCH = _Calendar(
     ahead=r"\b(?:sera|va|vais|allons|doit|dois|faut|avant|d['’]ici|jusqu|au plus tard|prévu|veux|réserv\w*|prochain|déplacée?|reportée?|décidé)\b",
     recurring_before=r"\b(?:chaque|tous les|les)\s+$",
     recurring_after=r"^s\b",
-    left_behind_before=r"\b(?:du|au lieu (?:du|de)|pas(?: le)?|plutôt que)\s+$",
+    left_behind_before=r"\b(?:(?:reporté|déplacé)\w*\b.{0,40}\bdu|au lieu (?:du|de)|pas(?: le)?|plutôt que)\s+$",
 )
 
 _CALENDARS: dict[Language, _Calendar] = {
@@ -375,7 +376,7 @@ class _Compiled:
     hint: re.Pattern[str]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _compiled(language: Language) -> _Compiled:
     words = _CALENDARS[language]
 
@@ -407,7 +408,7 @@ def _compiled(language: Language) -> _Compiled:
 
         return re.compile(re.sub(r"\(\?P<(\w+)>", rename, pattern), re.IGNORECASE)
 
-    vocabulary = [*words.months, *words.weekdays, *words.offsets, *words.units]
+    vocabulary = [*words.months, *words.weekdays, *words.offsets, *words.units, *(_KOREAN_DAYS & words.numbers.keys())]
     return _Compiled(
         forms=tuple((form, compile_form(template)) for form, template in words.forms),
         past=re.compile(words.past, re.IGNORECASE),
@@ -440,14 +441,14 @@ def _written(text: str, said: date, words: _Calendar, language: Language) -> Ite
                     match.start(), match.end(), day, precision,
                     written_out=bool(found.get("y")),
                     left_behind=bool(
-                        compiled.left_behind_before.search(text[max(0, match.start() - 24) : match.start()])
-                        or compiled.left_behind_after.search(text[match.end() : match.end() + 12])
+                        compiled.left_behind_before.search(text[max(0, match.start() - 64) : match.start()])
+                        or compiled.left_behind_after.search(text[match.end() : match.end() + 24])
                     ),
                 )  # fmt: skip
 
 
 _PREPOSITION = re.compile(
-    r"(?:\b(?:on|by|until|till|before|from|to|since|due|this|next|last|am|bis|le|el|of|and|or|den|dem)\s+|[,(]\s*)$", re.IGNORECASE
+    r"(?:\b(?:on|by|until|till|before|from|to|since|due|this|next|last|am|bis|le|el|of|den|dem)\s+|\(\s*)$", re.IGNORECASE
 )
 
 
@@ -532,21 +533,35 @@ _EVERY_YEAR = re.compile(
     re.IGNORECASE,
 )
 _RECENT_DAYS = 45
+_NEAR_DAYS = 60
 
 
 def _without_year(month: int, day: int, found: _Found) -> Resolved | None:
     """The year nearest in the direction that the sentence looks; none for a birthday, which has one every year."""
     if _EVERY_YEAR.search(found.text):
         return None
+    if found.has("weekday") and (fitting := _on_weekday(month, day, found)):
+        return fitting
     this_year = _on(found.said.year, month, day)
     earlier = _on(found.said.year - 1, month, day)
     later = _on(found.said.year + 1, month, day) or this_year
     if this_year is None:
         return None
     if found.past:
-        return this_year if this_year[0] <= found.said else earlier
+        # "I booked it for 5 December" is told in the past as well: a day that is near stays ahead.
+        near = (this_year[0] - found.said).days <= _NEAR_DAYS
+        return this_year if near else earlier
     age = (found.said - this_year[0]).days
     return this_year if age <= 0 or (age <= _RECENT_DAYS and not _looks_ahead(found)) else later
+
+
+def _on_weekday(month: int, day: int, found: _Found) -> Resolved | None:
+    """The year in which the day falls on the weekday beside it: this one, the next or the last."""
+    for year in (found.said.year, found.said.year + 1, found.said.year - 1):
+        resolved = _on(year, month, day)
+        if resolved and resolved[0].weekday() == found.weekday():
+            return resolved
+    return None
 
 
 def _looks_ahead(found: _Found) -> bool:
@@ -655,8 +670,16 @@ def _weekend(found: _Found) -> Resolved:
     return _monday(found.said) + timedelta(weeks=_step_of(found), days=5), "day"
 
 
-def _month_end(found: _Found) -> Resolved:
+def _month_end(found: _Found) -> Resolved | None:
+    """The last day of this month, or of the named one that comes next (or that has been, in a past narrative)."""
     said = found.said
+    named = found.words.months[word.casefold()] if (word := found.get("month")) else int(found.get("m") or 0)
+    if named:
+        if not 1 <= named <= 12:
+            return None
+        later = named < said.month and not found.past
+        year = said.year + later - (found.past and named > said.month)
+        return _on(year, named, calendar.monthrange(year, named)[1]) if 1 <= year <= 9999 else None
     return said.replace(day=calendar.monthrange(said.year, said.month)[1]), "day"
 
 

@@ -1,6 +1,6 @@
 """Is there anything new? Asked before anything else is imported, so that an idle cron run costs next to nothing.
 
-After a run that left nothing to do, `record` writes down what it looked at and what it said. While all of that looks
+After a run that found nothing to do, `record` writes down what it looked at and what it said. While all of that looks
 the same, `nothing_new` says it again. A database whose file has changed is asked a cheap question: the host writes
 there for reasons of its own. The records live in the cache directory and may be deleted at any time.
 """
@@ -8,16 +8,25 @@ there for reasons of its own. The records live in the cache directory and may be
 from __future__ import annotations
 
 import os
-import sys
 import time
 import zlib
-from collections.abc import Iterable, Sequence
 
-HEAD = "total-recall gate 1"
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # an import here would be a fifth of an idle run
+    from collections.abc import Iterable, Sequence
+
+HEAD = "total-recall gate 2"
 PLAIN_RUNS = (["observe"], ["observe", "--json"])
 """The command lines that can be answered from a record."""
 
-_NAMES = ("HOME", "TZ", "MEMORY_DIR", "SESSIONS_DIR", "READ_ONLY_MODE", "OPENROUTER_API_KEY", "PWD")
+TICK_NS = 50_000_000
+"""Two changes this close together may leave a file with one and the same time."""
+COARSE_TICK_NS = 2_000_000_000
+"""The same on file systems that keep whole seconds."""
+BUSY_SECONDS = 0.5
+KEPT_RECORDS = 20
+
+_NAMES = ("HOME", "TZ", "MEMORY_DIR", "SESSIONS_DIR", "READ_ONLY_MODE", "OPENROUTER_API_KEY")
 _PREFIXES = ("OPENCLAW_", "LLM_", "OBSERVER_", "REFLECTOR_", "TOTAL_RECALL_", "DREAM_", "EMBEDDING_")
 _LINE_END = "\x1f"
 
@@ -28,34 +37,14 @@ def nothing_new(argv: Sequence[str]) -> bool:
     if path is None:
         return False
     try:
-        with open(path, encoding="utf-8", newline="\n") as stream:  # noqa: PTH123  # pathlib doubles the cost of a start
-            lines = stream.read().split("\n")
-    except (OSError, ValueError):
-        return False
-    if lines[0] != HEAD or lines[-2:] != ["end", ""]:
-        return False
-    database_changed = False
-    stamps: list[str] = []
-    for line in lines[2:-2]:
-        kind, _, rest = line.partition("\t")
-        if kind == "same" and not _same(rest):
-            return False
-        if kind == "inode" and not _same_inode(rest):
-            return False
-        if kind == "database" and not _same(rest):
-            database_changed = True
-        if kind == "ask" and database_changed and not _same_answer(rest):
-            return False
-        if kind == "stamp":
-            stamps.append(rest)
-    try:
+        with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as stream:  # noqa: PTH123
+            said, stamps = _checked(stream.read().split("\n"))
         for name in stamps:
             stamp(name)
-    except OSError:
-        # The full run says in words what is wrong with the memory directory.
+        print(said, end="", flush=True)
+    except (OSError, ValueError, LookupError):
+        # No record, not one of ours, or something is new. What is wrong with a memory or the output, the full run says.
         return False
-    sys.stdout.write(lines[1].replace(_LINE_END, "\n"))
-    sys.stdout.flush()
     return True
 
 
@@ -66,33 +55,37 @@ def record(
     same: Iterable[tuple[str, int, int, int]],
     databases: Iterable[tuple[str, int, int, int]],
     questions: Iterable[tuple[str, str, str]],
-    inodes: Iterable[str],
     stamps: Iterable[str],
+    begun_ns: int,
 ) -> None:
-    """Write down that this command line had nothing left to do.
+    """Write down that this command line, in a run begun at `begun_ns` (ns since 1970), had nothing to do.
 
     `same` and `databases` are (path, inode or 0 when absent, size, mtime in ns) as they were before they were read;
-    `questions` are (database, query, answer), asked when one of `databases` has changed. `inodes` are files that need
-    only still be there. What the cache directory does not take is no loss: the next run then looks for itself.
+    `questions` are (database, query, answer), asked when one of `databases` has changed. `stamps` are files that get
+    the time of each run. Nothing is recorded when one of the paths changed so late that the next change might not
+    show. What the cache directory does not take is no loss: the next run then looks for itself.
     """
     path = _record_path(argv)
     if path is None:
         return
+    kept, asked = list(same), list(databases)
     lines = [HEAD, said.replace("\n", _LINE_END)]
-    lines += [f"same\t{ino}\t{size}\t{mtime_ns}\t{name}" for name, ino, size, mtime_ns in same]
-    lines += [f"database\t{ino}\t{size}\t{mtime_ns}\t{name}" for name, ino, size, mtime_ns in databases]
+    lines += [f"same\t{ino}\t{size}\t{mtime_ns}\t{name}" for name, ino, size, mtime_ns in kept]
+    lines += [f"database\t{ino}\t{size}\t{mtime_ns}\t{name}" for name, ino, size, mtime_ns in asked]
     lines += [f"ask\t{query}\t{answer}\t{name}" for name, query, answer in questions]
-    lines += [f"inode\t{_inode(name)}\t{name}" for name in inodes]
     lines += [f"stamp\t{name}" for name in stamps]
-    lines += ["end", ""]
+    lines += [f"end {len(lines)}", ""]
     temporary = f"{path}.{os.getpid()}"
     try:
         if any("\n" in line for line in lines):
             raise ValueError("a path with a line end")
+        if not all(_has_settled(mtime_ns, begun_ns) for _, _, _, mtime_ns in kept + asked):
+            raise ValueError("changed a moment ago")
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
-        with open(temporary, "w", encoding="utf-8", newline="\n") as stream:  # noqa: PTH123
+        with open(temporary, "w", encoding="utf-8", errors="surrogateescape", newline="\n") as stream:  # noqa: PTH123
             stream.write("\n".join(lines))
         os.replace(temporary, path)  # noqa: PTH105
+        _keep_newest(os.path.dirname(path))  # noqa: PTH120
     except (OSError, ValueError):
         forget(argv)
 
@@ -123,32 +116,45 @@ def _record_path(argv: Sequence[str]) -> str | None:
         return None
     from total_recall import __version__
 
+    try:
+        folder = os.getcwd()  # noqa: PTH109  # a setting may be a relative path
+    except OSError:
+        return None
     names = sorted(n for n in os.environ if n in _NAMES or n.startswith(_PREFIXES))
-    text = "\0".join([__version__, *argv, *(f"{n}={os.environ[n]}" for n in names)])
+    text = "\0".join([__version__, folder, *argv, *(f"{n}={os.environ[n]}" for n in names)])
     raw = text.encode("utf-8", "surrogateescape")
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ["HOME"], ".cache")  # noqa: PTH118
     return f"{cache}/total-recall/gate/{zlib.crc32(raw):08x}{zlib.crc32(raw[::-1]):08x}"
+
+
+def _checked(lines: list[str]) -> tuple[str, list[str]]:
+    """What a record's run said and the stamps to renew. Raises ValueError unless all is as it was."""
+    if lines[0] != HEAD or lines[-2:] != [f"end {len(lines) - 2}", ""]:
+        raise ValueError("not a whole record")
+    databases: list[str] = []
+    questions: list[str] = []
+    stamps: list[str] = []
+    by_kind = {"database": databases, "ask": questions, "stamp": stamps}
+    for line in lines[2:-2]:
+        kind, rest = line.split("\t", 1)
+        if kind != "same":
+            by_kind[kind].append(rest)
+        elif not _same(rest):
+            raise ValueError("changed")
+    if not stamps:
+        raise ValueError("not one of ours")
+    if not all(map(_same, databases)) and not all(map(_same_answer, questions)):
+        raise ValueError("changed")
+    return lines[1].replace(_LINE_END, "\n"), stamps
 
 
 def _same(rest: str) -> bool:
     ino, size, mtime_ns, name = rest.split("\t", 3)
     try:
         info = os.stat(name)  # noqa: PTH116
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return ino == "0"
     return info.st_mtime_ns == int(mtime_ns) and info.st_size == int(size) and info.st_ino == int(ino)
-
-
-def _inode(name: str) -> int:
-    try:
-        return os.stat(name).st_ino  # noqa: PTH116
-    except OSError:
-        return 0
-
-
-def _same_inode(rest: str) -> bool:
-    ino, name = rest.split("\t", 1)
-    return _inode(name) == int(ino)
 
 
 def _same_answer(rest: str) -> bool:
@@ -156,11 +162,26 @@ def _same_answer(rest: str) -> bool:
     import sqlite3
 
     query, answer, name = rest.split("\t", 2)
+    place = name.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     try:
-        db = sqlite3.connect(f"file:{name.replace('%', '%25').replace('?', '%3f').replace('#', '%23')}?mode=ro", uri=True)
+        db = sqlite3.connect(f"file:{place}?mode=ro", uri=True, timeout=BUSY_SECONDS)
         try:
             return repr(db.execute(query).fetchone()) == answer
         finally:
             db.close()
     except sqlite3.Error:
         return False
+
+
+def _keep_newest(folder: str, count: int = KEPT_RECORDS) -> None:
+    """Remove old records: there is one for each environment and working directory. Raises OSError."""
+    with os.scandir(folder) as entries:
+        ages = sorted((entry.stat().st_mtime_ns, entry.path) for entry in entries if entry.is_file())
+    for _, path in ages[:-count]:
+        os.unlink(path)  # noqa: PTH108
+
+
+def _has_settled(mtime_ns: int, begun_ns: int) -> bool:
+    """Whether the next change of a path with this time will give it another time."""
+    tick_ns = COARSE_TICK_NS if mtime_ns % 1_000_000_000 == 0 else TICK_NS
+    return not begun_ns - tick_ns < mtime_ns <= time.time_ns() + tick_ns

@@ -88,3 +88,20 @@ class Observation:
     refers: date | None = None
     superseded_by: str | None = None
     sources: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    supersedes: tuple[str, ...] = field(default=(), compare=False)
+    """Ids of older observations that this one takes the place of."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One request to a model, for the ledger. Token counts and the price are None where the provider does not say."""
+
+    at: datetime
+    purpose: str
+    model: str
+    outcome: str
+    seconds: float
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    tokens_cached: int | None = None
+    cost_usd: float | None = None

@@ -61,6 +61,7 @@ SPECS: tuple[Spec, ...] = (
     Spec("READ_ONLY_MODE", "false", "true or false", "the nightly consolidation only shows what it would do"),
     Spec("TOTAL_RECALL_TZ", "", "a time zone such as Asia/Seoul", "the user's time zone; default: OpenClaw's, else this computer's"),
     Spec("TOTAL_RECALL_SESSIONS", ",".join(SELECTABLE), f"a comma list of {', '.join(SELECTABLE)}", "which conversations are observed"),
+    Spec("TOTAL_RECALL_DAILY_TOKENS", "", "a whole number from 1", "tokens that models may use a day; what is over waits"),
     Spec("TOTAL_RECALL_BATCH_TOKENS", "6000", "a whole number from 500 to 1000000", "tokens that are compressed at a time"),
 )
 
@@ -97,7 +98,13 @@ class Settings:
     sessions_dir: Path | None
     llm_base_url: str | None
     llm_api_key: str | None
+    openrouter_key_is_set: bool
     llm_model: str | None
+    observer_model: str | None
+    observer_fallback_model: str | None
+    reflector_model: str | None
+    reflector_fallback_model: str | None
+    daily_tokens: int | None
     observer_lookback_min: int
     observer_morning_lookback_min: int
     observer_line_threshold: int
@@ -151,7 +158,13 @@ def load(
         sessions_dir=lookup.path("SESSIONS_DIR", home),
         llm_base_url=lookup.url("LLM_BASE_URL"),
         llm_api_key=lookup.text("LLM_API_KEY") or lookup.text("OPENROUTER_API_KEY"),
+        openrouter_key_is_set=lookup.text("OPENROUTER_API_KEY") is not None,
         llm_model=lookup.text("LLM_MODEL"),
+        observer_model=lookup.text("OBSERVER_MODEL"),
+        observer_fallback_model=lookup.text("OBSERVER_FALLBACK_MODEL"),
+        reflector_model=lookup.text("REFLECTOR_MODEL"),
+        reflector_fallback_model=lookup.text("REFLECTOR_FALLBACK_MODEL"),
+        daily_tokens=lookup.count("TOTAL_RECALL_DAILY_TOKENS", high=10**12) if lookup.text("TOTAL_RECALL_DAILY_TOKENS") else None,
         observer_lookback_min=lookup.count("OBSERVER_LOOKBACK_MIN"),
         observer_morning_lookback_min=lookup.count("OBSERVER_MORNING_LOOKBACK_MIN"),
         observer_line_threshold=lookup.count("OBSERVER_LINE_THRESHOLD"),

@@ -7,28 +7,36 @@ it no longer depends on the host's store.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
+import shutil
 import sqlite3
+import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from hashlib import blake2b
 from pathlib import Path
-from typing import Literal, cast
-from urllib.parse import quote
+from typing import Any, NamedTuple, cast
 
 from total_recall.errors import AlreadyRunning, MemoryWriteError, StoreError
-from total_recall.records import Message, Observation, Role, SessionClass
+from total_recall.records import Message, ModelCall, Observation, Role, SessionClass
 
-Status = Literal["queued", "observed", "skipped"]
+CACHE_KB = 16_000
+CHECKPOINT_PAGES = 4000
+"""Four times the usual: a checkpoint waits for the disk."""
+GATHER_SECONDS = 1.0
+"""How long a transaction that gathers what is taken stays open: others wait up to ten seconds for theirs."""
+
 Step = Callable[[str], None]
 
 
 def no_step(_name: str) -> None:
-    """The default for `step`: tests pass a function that ends the process there."""
+    """The default for `step`: tests pass a function that ends the process, or changes the world, there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +70,7 @@ class RowCursor:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseMark:
-    """The newest row of a database at the last read. `rowid` holds only while that row is still (`session_id`, `seq`)."""
+    """The newest row of a database at the last read. `rowid` holds only while its row is (`session_id`, `seq`)."""
 
     store: str
     rowid: int
@@ -82,11 +90,24 @@ class KnownSession:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """One message on its way into the state. `digest` names its content: id, time and text as stored by the host."""
+    """One message on its way into the queue. `digest` names its content: id, time and text as stored by the host."""
 
     message: Message
     digest: int
-    status: Status
+
+
+class Seen(NamedTuple):
+    """One message that is only marked as seen: what it is known by when it comes again.
+
+    A tuple, since a first run makes one for all that was ever said, and a frozen dataclass takes five times as long.
+    """
+
+    session_id: str
+    entry_id: str
+    digest: int
+    at_ms: int
+    role: Role
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +141,15 @@ class Pending:
     """A document write that was intended and may or may not have happened.
 
     The hashes are SHA-256 in hex of the document before and after; the block is what the write adds, so the new
-    document follows from the old one. `rows` are (batch id, message rows) of each batch in it.
+    document follows from the old one. `rows` are (batch id, message rows) of each batch in it. `standing` are ids of
+    the block that the document had before: they say nothing about whether the write happened.
     """
 
     old_hash: str
     new_hash: str
     block: tuple[Observation, ...]
     rows: tuple[tuple[str, tuple[int, ...]], ...]
+    standing: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +165,27 @@ class RunRecord:
     detail: str
 
 
-def content_digest(entry_id: str, at_ms: int, text: str) -> int:
-    """A 63-bit name for (entry id, time, text): a copied entry has the same in any session."""
+def _is_same(twin: tuple[Any, ...], row: dict[str, object], appended: bool) -> bool:
+    """Whether a message is the one that stands under its id already (a skipped one is kept without its text)."""
+    _, _, at, text, source = twin
+    return at == row["at"] or (text is not None and text == row["text"]) or not (appended or source == row["source"])
+
+
+def numbered_id(entry_id: str, number: int) -> str:
+    """The name of the second, third … message under one entry id of one transcript."""
+    return entry_id if number == 1 else f"{entry_id}~{number}"
+
+
+def content_digest(entry_id: str, at_ms: int | None, text: str) -> int:
+    """A 63-bit name for (entry id, time, text) as stored: a copied entry has the same in any session."""
     raw = f"{entry_id}\0{at_ms}\0{text}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(raw, digest_size=8).digest(), "big") >> 1
 
 
 _FIRST = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE session (num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, class TEXT NOT NULL, key TEXT, channel TEXT)",
+    """CREATE TABLE session (
+      num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, class TEXT NOT NULL, key TEXT, channel TEXT)""",
     """CREATE TABLE file_cursor (
       store TEXT NOT NULL, name TEXT NOT NULL, dev INTEGER NOT NULL, ino INTEGER NOT NULL, size INTEGER NOT NULL,
       mtime_ns INTEGER NOT NULL, offset INTEGER NOT NULL, tail BLOB NOT NULL, session_id TEXT NOT NULL,
@@ -165,6 +200,11 @@ _FIRST = (
       digest INTEGER NOT NULL UNIQUE, at INTEGER NOT NULL, role TEXT NOT NULL, source TEXT NOT NULL,
       speaker TEXT, channel TEXT, owner INTEGER NOT NULL, text TEXT, status TEXT NOT NULL, batch TEXT,
       UNIQUE (session, entry_id))""",
+    # Other names of a message: a fork's copies of it, and what it became when its entry was written down anew.
+    """CREATE TABLE copy (
+      session INTEGER NOT NULL REFERENCES session(num), entry_id TEXT NOT NULL,
+      message INTEGER NOT NULL REFERENCES message(id), PRIMARY KEY (session, entry_id)) WITHOUT ROWID""",
+    "CREATE TABLE rewritten (digest INTEGER PRIMARY KEY, message INTEGER NOT NULL REFERENCES message(id))",
     "CREATE INDEX message_queue ON message (at, id) WHERE status = 'queued'",
     "CREATE INDEX message_time ON message (session, at) WHERE status <> 'skipped'",
     """CREATE TABLE provenance (
@@ -172,13 +212,20 @@ _FIRST = (
       PRIMARY KEY (observation, message)) WITHOUT ROWID""",
     """CREATE TABLE pending (
       one INTEGER PRIMARY KEY CHECK (one = 1), old_hash TEXT NOT NULL, new_hash TEXT NOT NULL,
-      block TEXT NOT NULL, rows TEXT NOT NULL)""",
+      block TEXT NOT NULL, rows TEXT NOT NULL, standing TEXT NOT NULL)""",
     """CREATE TABLE run (
       id INTEGER PRIMARY KEY, command TEXT NOT NULL, started TEXT NOT NULL, ended TEXT NOT NULL,
       outcome TEXT NOT NULL, messages INTEGER NOT NULL, observations INTEGER NOT NULL, detail TEXT NOT NULL)""",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
+_LEDGER = (
+    """CREATE TABLE model_call (
+      id INTEGER PRIMARY KEY, at INTEGER NOT NULL, purpose TEXT NOT NULL, model TEXT NOT NULL, outcome TEXT NOT NULL,
+      seconds REAL NOT NULL, tokens_in INTEGER, tokens_out INTEGER, tokens_cached INTEGER, cost_usd REAL)""",
+    "CREATE INDEX model_call_time ON model_call (at)",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _LEDGER)
 """In order, append-only; `PRAGMA user_version` counts those that were applied, in the transaction that applied them."""
 
 
@@ -186,10 +233,14 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
 def observer_lock(directory: Path) -> Iterator[None]:
     """Hold the observer's lock of one memory; the kernel lets go of it when the process ends, however it ends.
 
-    Raises AlreadyRunning when another process holds it.
+    Raises AlreadyRunning when another process holds it, MemoryWriteError when `directory` cannot be written.
     """
     private_directory(directory)
-    handle = os.open(directory / "observer.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    path = directory / "observer.lock"
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise MemoryWriteError(f"cannot write {path}: {error.strerror}; check its owner and free space") from error
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -201,32 +252,59 @@ def observer_lock(directory: Path) -> Iterator[None]:
 
 
 def private_directory(directory: Path) -> None:
-    """Make `directory` for the owner alone. Raises MemoryWriteError when that cannot be done."""
+    """Make `directory`, with its parents, for the owner alone. Raises MemoryWriteError when that cannot be done."""
     try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in reversed([directory, *directory.parents]):
+            if not folder.exists():
+                folder.mkdir(mode=0o700, exist_ok=True)
+        if not directory.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         if not os.access(directory, os.W_OK | os.X_OK):
-            raise PermissionError(13, "not writable")
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         raise MemoryWriteError(
             f"cannot write to {directory}: {error.strerror}; make it writable for this user or set MEMORY_DIR"
         ) from error
 
 
+_FIELDS = ("session", "entry_id", "digest", "at", "role", "source", "speaker", "channel", "owner", "text", "status")
+# Numbers, since looking values up by name takes a quarter of the time of a large insertion.
+_INSERT = f"""
+INSERT OR IGNORE INTO message ({", ".join(_FIELDS)})
+SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11
+WHERE NOT EXISTS (SELECT 1 FROM copy WHERE session = ?1 AND entry_id = ?2)
+AND NOT EXISTS (SELECT 1 FROM rewritten WHERE digest = ?3)"""
+_TWIN = "SELECT id, status, at, text, source FROM message"
+_SAME_CONTENT = f"""
+{_TWIN} WHERE digest = :digest UNION ALL
+{_TWIN} WHERE id = (SELECT message FROM rewritten WHERE digest = :digest)"""
+_SAME_ID = f"""
+{_TWIN} WHERE session = :session AND entry_id = :entry_id UNION ALL
+{_TWIN} WHERE id = (SELECT message FROM copy WHERE session = :session AND entry_id = :entry_id)"""
+_COPY = """
+INSERT OR IGNORE INTO copy SELECT :session, :entry_id, :message
+WHERE NOT EXISTS (SELECT 1 FROM message WHERE session = :session AND entry_id = :entry_id)"""
+
+
 class State:
     """One memory's state. Use as a context manager; every public method is one transaction or only reads."""
 
-    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, db: sqlite3.Connection, path: Path, step: Step = no_step) -> None:
         self._db = db
+        self._step = step
+        self._gathering = False
+        self._gathered_since = 0.0
         self.path = path
         self._sessions: dict[str, int] = {
             cast(str, name): cast(int, num) for num, name in db.execute("SELECT num, id FROM session")
         }
 
     @classmethod
-    def open(cls, directory: Path) -> State:
+    def open(cls, directory: Path, step: Step = no_step) -> State:
         """Open or create `state.sqlite` in `directory` (mode 0600), migrated to this version.
 
-        Raises MemoryWriteError when it cannot be written and StoreError when it is damaged or newer.
+        `step` is told before and after each transaction ends. Raises MemoryWriteError when it cannot be written and
+        StoreError when it is damaged or newer.
         """
         private_directory(directory)
         path = directory / "state.sqlite"
@@ -234,40 +312,48 @@ class State:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         except OSError as error:
             raise MemoryWriteError(f"cannot write {path}: {error.strerror}; check its owner and free space") from error
-        try:
+        with _explained(path):
             db = sqlite3.connect(path, timeout=10, isolation_level=None)
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = NORMAL")
-            return cls._migrated(db, path)
-        except sqlite3.DatabaseError as error:
-            raise _explained(error, path) from error
+            try:
+                db.execute("PRAGMA journal_mode = WAL")
+                db.execute("PRAGMA synchronous = NORMAL")
+                db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
+                db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+                return cls._migrated(db, path, step)
+            except BaseException:
+                db.close()
+                raise
 
     @classmethod
     def open_copy(cls, directory: Path) -> State:
-        """A copy in memory, for a dry run: whatever is done to it leaves no trace."""
+        """A copy in memory, for a dry run: whatever is done to it leaves no trace.
+
+        Raises StoreError when the state is damaged or newer.
+        """
         db = sqlite3.connect(":memory:", isolation_level=None)
         path = directory / "state.sqlite"
-        if path.exists():
+        with _explained(path):
             try:
-                original = sqlite3.connect(f"file:{_uri(path)}?mode=ro", uri=True, timeout=10)
-                original.backup(db)
-                original.close()
-            except sqlite3.DatabaseError as error:
-                raise _explained(error, path) from error
-        return cls._migrated(db, path)
+                _copy_into(db, path)
+                return cls._migrated(db, path)
+            except BaseException:
+                db.close()
+                raise
 
     @classmethod
-    def _migrated(cls, db: sqlite3.Connection, path: Path) -> State:
+    def _migrated(cls, db: sqlite3.Connection, path: Path, step: Step = no_step) -> State:
         db.execute("BEGIN IMMEDIATE")
         version = db.execute("PRAGMA user_version").fetchone()[0]
+        if version > len(MIGRATIONS):
+            raise StoreError(f"{path} was written by a newer Total Recall (format {version}); update this installation")
+        step("migrate")
         for number, statements in enumerate(MIGRATIONS[version:], version + 1):
             for statement in statements:
                 db.execute(statement)
             db.execute(f"PRAGMA user_version = {number}")
         db.execute("COMMIT")
-        if version > len(MIGRATIONS):
-            raise StoreError(f"{path} was written by a newer Total Recall (format {version}); update this installation")
-        return cls(db, path)
+        step("migrated")
+        return cls(db, path, step)
 
     def close(self) -> None:
         self._db.close()
@@ -281,13 +367,15 @@ class State:
     @contextmanager
     def _transaction(self, durable: bool = False) -> Iterator[sqlite3.Connection]:
         """One write transaction; `durable` waits for the disk, so that it survives a power cut."""
-        try:
+        with _explained(self.path):
             if durable:
                 self._db.execute("PRAGMA synchronous = FULL")
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db
+                self._step("save")
                 self._db.execute("COMMIT")
+                self._step("saved")
             except BaseException:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
@@ -295,44 +383,93 @@ class State:
             finally:
                 if durable:
                     self._db.execute("PRAGMA synchronous = NORMAL")
-        except sqlite3.DatabaseError as error:
-            raise _explained(error, self.path) from error
+
+    @contextmanager
+    def gathering(self) -> Iterator[None]:
+        """What is taken inside is saved together, or in parts of `GATHER_SECONDS`.
+
+        Saved one by one, a thousand transcripts would have most pages of the indexes written a thousand times. What
+        was not saved yet when an error ends this is as if it had not been taken.
+        """
+        self._gathering = True
+        try:
+            yield
+            with _explained(self.path):
+                self._save_gathered()
+        finally:
+            self._gathering = False
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+
+    @contextmanager
+    def _taking(self) -> Iterator[sqlite3.Connection]:
+        """The transaction of one `take`, which others may share."""
+        if not self._gathering:
+            with self._transaction() as db:
+                yield db
+            return
+        with _explained(self.path):
+            if not self._db.in_transaction:
+                self._db.execute("BEGIN IMMEDIATE")
+                self._gathered_since = time.monotonic()
+            try:
+                yield self._db
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+            if time.monotonic() - self._gathered_since > GATHER_SECONDS:
+                self._save_gathered()
+
+    def _save_gathered(self) -> None:
+        if self._db.in_transaction:
+            self._step("save")
+            self._db.execute("COMMIT")
+            self._step("saved")
+
+    def _rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        with _explained(self.path):
+            return self._db.execute(query, values).fetchall()
+
+    def _row_of(self, query: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
+        return next(iter(self._rows(query, values)), None)
 
     # --- facts about this memory
 
     def meta(self, key: str) -> str | None:
-        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        row = self._row_of("SELECT value FROM meta WHERE key = ?", (key,))
         return None if row is None else cast(str, row[0])
 
     def set_meta(self, key: str, value: str) -> None:
         with self._transaction() as db:
-            db.execute("INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, value))
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     # --- sessions and cursors
 
     def known_session(self, session_id: str) -> KnownSession | None:
-        row = self._db.execute("SELECT class, key, channel FROM session WHERE id = ?", (session_id,)).fetchone()
+        row = self._row_of("SELECT class, key, channel FROM session WHERE id = ?", (session_id,))
         return None if row is None else KnownSession(session_id, row[0], row[1], row[2])
 
     def file_cursors(self, store: str) -> dict[str, FileCursor]:
         """The cursors of one directory, by file name."""
-        rows = self._db.execute(
-            "SELECT store, name, dev, ino, size, mtime_ns, offset, tail, session_id FROM file_cursor WHERE store = ?", (store,)
+        rows = self._rows(
+            "SELECT store, name, dev, ino, size, mtime_ns, offset, tail, session_id FROM file_cursor WHERE store = ?",
+            (store,),
         )
         return {row[1]: FileCursor(*row) for row in rows}
 
     def row_cursors(self, store: str) -> dict[str, RowCursor]:
         """The cursors of one database, by session id."""
-        rows = self._db.execute("SELECT store, session_id, seq, generation FROM row_cursor WHERE store = ?", (store,))
+        rows = self._rows("SELECT store, session_id, seq, generation FROM row_cursor WHERE store = ?", (store,))
         return {row[1]: RowCursor(*row) for row in rows}
 
     def database_mark(self, store: str) -> DatabaseMark | None:
-        row = self._db.execute("SELECT store, row, session_id, seq FROM database_mark WHERE store = ?", (store,)).fetchone()
+        row = self._row_of("SELECT store, row, session_id, seq FROM database_mark WHERE store = ?", (store,))
         return None if row is None else DatabaseMark(*row)
 
     def take(
         self,
-        taken: Sequence[Taken],
+        taken: Sequence[Taken | Seen],
         *,
         sessions: Sequence[KnownSession] = (),
         files: Sequence[FileCursor] = (),
@@ -342,13 +479,14 @@ class State:
         appended: bool = False,
         promote_since_ms: int | None = None,
     ) -> TakeCount:
-        """Put messages in the queue and move the cursors behind them, all or nothing.
+        """Put messages in the queue, or mark them as seen, and move the cursors behind them, all or nothing.
 
-        `appended` says that these messages were appended to what was read before, so that one with a known id but
-        another time and text is a second message, not a rewritten one. `promote_since_ms` queues what an
-        earlier run marked as seen, from that time on.
+        Ids of 8 hex digits collide: a message with a known id but another time and text is a second one. Unless it
+        comes from another kind of store and was not `appended` to what was read there before: an upgrade writes
+        every entry down again, and may change it. `promote_since_ms` queues what an earlier run marked as seen, from
+        that time on.
         """
-        with self._transaction() as db:
+        with self._taking() as db:
             for known in sessions:
                 self._remember(db, known)
             count = self._insert(db, taken, appended=appended, promote_since_ms=promote_since_ms)
@@ -378,54 +516,60 @@ class State:
         self._sessions[known.session_id] = num
         return num
 
-    def _insert(self, db: sqlite3.Connection, taken: Sequence[Taken], *, appended: bool, promote_since_ms: int | None) -> TakeCount:
-        insert = (
-            "INSERT OR IGNORE INTO message (session, entry_id, digest, at, role, source, speaker, channel, owner, text, status) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        )
+    def _insert(
+        self, db: sqlite3.Connection, taken: Sequence[Taken | Seen], *, appended: bool, promote_since_ms: int | None
+    ) -> TakeCount:
         rows = [self._row(item) for item in taken]
         if promote_since_ms is None:
-            before = db.total_changes
-            # The usual case, all new, in one call; the savepoint takes it back when one was known.
-            db.execute("SAVEPOINT bulk")
-            db.executemany(insert, rows)
-            if db.total_changes - before == len(rows):
-                db.execute("RELEASE bulk")
-                queued = sum(item.status == "queued" for item in taken)
-                return TakeCount(queued=queued, skipped=len(rows) - queued)
-            db.execute("ROLLBACK TO bulk")
-            db.execute("RELEASE bulk")
+            # The usual case, all new, in one call. It is taken back when one was known; a savepoint would cost more.
+            newest = db.execute("SELECT coalesce(max(id), 0) FROM message").fetchone()[0]
+            if db.executemany(_INSERT, rows).rowcount == len(rows):
+                seen = sum(isinstance(item, Seen) for item in taken)
+                return TakeCount(queued=len(rows) - seen, skipped=seen)
+            db.execute("DELETE FROM message WHERE id > ?", (newest,))
         count = TakeCount()
-        for item, row in zip(taken, rows, strict=True):
-            if db.execute(insert, row).rowcount == 1:
-                count += TakeCount(queued=item.status == "queued", skipped=item.status == "skipped")
+        for row in rows:
+            if db.execute(_INSERT, row).rowcount == 1:
+                count += TakeCount(queued=row[-1] == "queued", skipped=row[-1] == "skipped")
             else:
-                count += self._again(db, insert, item, row, appended=appended, promote_since_ms=promote_since_ms)
+                named = dict(zip(_FIELDS, row, strict=True))
+                count += self._again(db, named, appended=appended, promote_since_ms=promote_since_ms)
         return count
 
     def _again(
-        self, db: sqlite3.Connection, insert: str, item: Taken, row: tuple[object, ...], *, appended: bool, promote_since_ms: int | None
+        self, db: sqlite3.Connection, row: dict[str, Any], *, appended: bool, promote_since_ms: int | None
     ) -> TakeCount:
         """A message whose id or content is already here."""
-        twin = db.execute("SELECT id, status FROM message WHERE digest = ?", (item.digest,)).fetchone()
-        if twin is None:
-            if appended:
-                renamed = (row[0], f"{row[1]}~{item.digest:016x}", *row[2:])
-                new = db.execute(insert, renamed).rowcount == 1
-                return TakeCount(queued=new and item.status == "queued", skipped=new and item.status == "skipped", same_id=1)
-            twin = db.execute("SELECT id, status FROM message WHERE session = ? AND entry_id = ?", row[:2]).fetchone()
-        wanted = promote_since_ms is not None and item.message.at.timestamp() * 1000 >= promote_since_ms
-        if wanted and twin[1] == "skipped" and item.status == "queued":
+        twin = db.execute(_SAME_CONTENT, row).fetchone()
+        if twin is not None:
+            db.execute(_COPY, {**row, "message": twin[0]})
+        number = 1
+        while twin is None:
+            named = {**row, "entry_id": numbered_id(row["entry_id"], number)}
+            found = db.execute(_SAME_ID, named).fetchone()
+            if found is None:
+                db.execute(_INSERT, tuple(named.values()))
+                return TakeCount(queued=row["status"] == "queued", skipped=row["status"] == "skipped", same_id=1)
+            if _is_same(found, row, appended):
+                twin = found
+                db.execute("INSERT INTO rewritten VALUES (?, ?)", (row["digest"], twin[0]))
+            number += 1
+        wanted = promote_since_ms is not None and row["at"] >= promote_since_ms
+        if wanted and twin[1] == "skipped" and row["status"] == "queued":
             db.execute(
-                "UPDATE message SET status = 'queued', text = ?, speaker = ?, channel = ?, owner = ? WHERE id = ?",
-                (item.message.text, item.message.speaker, item.message.channel, item.message.is_owner, twin[0]),
+                "UPDATE message SET status = 'queued', text = :text, speaker = :speaker, channel = :channel, "
+                "owner = :owner WHERE id = :message",
+                {**row, "message": twin[0]},
             )
             return TakeCount(queued=1)
         return TakeCount(known=1)
 
-    def _row(self, item: Taken) -> tuple[object, ...]:
+    def _row(self, item: Taken | Seen) -> tuple[Any, ...]:
+        """The values of `_FIELDS`."""
+        if isinstance(item, Seen):
+            session = self._sessions[item.session_id]
+            return (session, *item[1:], None, None, False, None, "skipped")
         message = item.message
-        text = None if item.status == "skipped" else message.text.encode("utf-8", "replace").decode()
         return (
             self._sessions[message.session_id],
             message.entry_id,
@@ -436,8 +580,8 @@ class State:
             message.speaker,
             message.channel,
             message.is_owner,
-            text,
-            item.status,
+            message.text.encode("utf-8", "replace").decode(),
+            "queued",
         )
 
     # --- the queue
@@ -452,34 +596,34 @@ class State:
         narrowed, values = ("AND s.id = ?", [session_id]) if session_id else ("", [])
         after = (-1, -1)
         while True:
-            rows = self._db.execute(
+            rows = self._rows(
                 f"SELECT {self._COLUMNS} WHERE m.status = 'queued' AND (m.at, m.id) > (?, ?) {narrowed} "
                 "ORDER BY m.at, m.id LIMIT ?",
                 [*after, *values, page],
-            ).fetchall()
+            )
             yield from (_queued(row) for row in rows)
             if len(rows) < page:
                 return
             after = (rows[-1][7], rows[-1][0])
 
     def queue_length(self) -> int:
-        return cast(int, self._db.execute("SELECT count(*) FROM message WHERE status = 'queued'").fetchone()[0])
+        return cast(int, self._rows("SELECT count(*) FROM message WHERE status = 'queued'")[0][0])
 
     def oldest_queued(self) -> datetime | None:
-        at = self._db.execute("SELECT min(at) FROM message WHERE status = 'queued'").fetchone()[0]
+        at = self._rows("SELECT min(at) FROM message WHERE status = 'queued'")[0][0]
         return None if at is None else datetime.fromtimestamp(at / 1000, timezone.utc)
 
     def counts(self) -> dict[str, int]:
         """How many messages there are of each status."""
-        return dict(self._db.execute("SELECT status, count(*) FROM message GROUP BY status").fetchall())
+        return dict(self._rows("SELECT status, count(*) FROM message GROUP BY status"))
 
     def said_before(self, message: Message, count: int) -> list[Message]:
         """The last `count` messages of the same session that were said before this one, oldest first."""
-        rows = self._db.execute(
+        rows = self._rows(
             f"SELECT {self._COLUMNS} WHERE m.session = ? AND m.status <> 'skipped' AND m.at < ? "
             "ORDER BY m.at DESC, m.id DESC LIMIT ?",
             (self._sessions[message.session_id], round(message.at.timestamp() * 1000), count),
-        ).fetchall()
+        )
         return [_queued(row).message for row in reversed(rows)]
 
     # --- the commit: pending, document, settled
@@ -488,30 +632,32 @@ class State:
         """Step 1 of a commit: write down what is about to happen, on the disk before anything else does."""
         with self._transaction(durable=True) as db:
             db.execute(
-                "INSERT OR REPLACE INTO pending VALUES (1, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO pending VALUES (1, ?, ?, ?, ?, ?)",
                 (
                     pending.old_hash,
                     pending.new_hash,
                     json.dumps([_observation_json(o) for o in pending.block]),
                     json.dumps(pending.rows),
+                    json.dumps(sorted(pending.standing)),
                 ),
             )
 
     def pending(self) -> Pending | None:
         """The write that an earlier process left unfinished, if any."""
-        row = self._db.execute("SELECT old_hash, new_hash, block, rows FROM pending").fetchone()
+        row = self._row_of("SELECT old_hash, new_hash, block, rows, standing FROM pending")
         if row is None:
             return None
         block = tuple(_observation(value) for value in json.loads(row[2]))
         rows = tuple((batch, tuple(numbers)) for batch, numbers in json.loads(row[3]))
-        return Pending(row[0], row[1], block, rows)
+        return Pending(row[0], row[1], block, rows, frozenset(json.loads(row[4])))
 
     def settle(self, rows: Sequence[tuple[str, Sequence[int]]], observations: Sequence[Observation] = ()) -> None:
         """Step 3 of a commit: the messages of these batches are observed, nothing is pending."""
         with self._transaction(durable=True) as db:
             for batch, numbers in rows:
                 db.executemany(
-                    "UPDATE message SET status = 'observed', batch = ? WHERE id = ?", [(batch, number) for number in numbers]
+                    "UPDATE message SET status = 'observed', batch = ? WHERE id = ?",
+                    [(batch, number) for number in numbers],
                 )
             for observation in observations:
                 db.executemany(
@@ -524,13 +670,49 @@ class State:
                 )
             db.execute("DELETE FROM pending")
 
+    # --- the ledger of model calls
+
+    def record_call(self, call: ModelCall) -> None:
+        """Keep a record of one request to a model, whatever came of it."""
+        with self._transaction() as db:
+            db.execute(
+                "INSERT INTO model_call (at, purpose, model, outcome, seconds, tokens_in, tokens_out, tokens_cached, "
+                "cost_usd) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    round(call.at.timestamp() * 1000),
+                    call.purpose,
+                    call.model,
+                    call.outcome,
+                    call.seconds,
+                    call.tokens_in,
+                    call.tokens_out,
+                    call.tokens_cached,
+                    call.cost_usd,
+                ),
+            )
+
+    def tokens_since(self, at: datetime) -> int:
+        """Tokens, in and out, of all calls from then on."""
+        query = "SELECT coalesce(sum(coalesce(tokens_in, 0) + coalesce(tokens_out, 0)), 0) FROM model_call WHERE at >= ?"
+        return cast(int, self._rows(query, (round(at.timestamp() * 1000),))[0][0])
+
+    def calls(self, since: datetime) -> list[ModelCall]:
+        """The calls from then on, oldest first."""
+        rows = self._rows(
+            "SELECT at, purpose, model, outcome, seconds, tokens_in, tokens_out, tokens_cached, cost_usd FROM model_call "
+            "WHERE at >= ? ORDER BY at, id",
+            (round(since.timestamp() * 1000),),
+        )
+        return [ModelCall(datetime.fromtimestamp(row[0] / 1000, timezone.utc), *row[1:]) for row in rows]
+
     # --- runs
 
     def record_run(self, run: RunRecord, keep: int = 1000) -> None:
         """Keep a record of this run, and of the `keep` before it."""
         with self._transaction() as db:
             cursor = db.execute(
-                "INSERT INTO run (command, started, ended, outcome, messages, observations, detail) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO run (command, started, ended, outcome, messages, observations, detail) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (
                     run.command,
                     run.started.isoformat(),
@@ -544,10 +726,11 @@ class State:
             db.execute("DELETE FROM run WHERE id <= ?", ((cursor.lastrowid or 0) - keep,))
 
     def last_run(self, command: str) -> RunRecord | None:
-        row = self._db.execute(
-            "SELECT command, started, ended, outcome, messages, observations, detail FROM run WHERE command = ? ORDER BY id DESC LIMIT 1",
+        row = self._row_of(
+            "SELECT command, started, ended, outcome, messages, observations, detail FROM run "
+            "WHERE command = ? ORDER BY id DESC LIMIT 1",
             (command,),
-        ).fetchone()
+        )
         if row is None:
             return None
         return RunRecord(row[0], datetime.fromisoformat(row[1]), datetime.fromisoformat(row[2]), *row[3:])
@@ -583,6 +766,7 @@ def _observation_json(o: Observation) -> dict[str, object]:
         "refers": o.refers.isoformat() if o.refers else None,
         "superseded_by": o.superseded_by,
         "sources": o.sources,
+        "supersedes": o.supersedes,
     }
 
 
@@ -590,18 +774,44 @@ def _observation(value: dict[str, object]) -> Observation:
     fields = dict(value)
     fields["at"] = datetime.fromisoformat(cast(str, value["at"]))
     fields["refers"] = date.fromisoformat(cast(str, value["refers"])) if value["refers"] else None
+    fields["supersedes"] = tuple(cast("list[str]", value["supersedes"]))
     fields["sources"] = tuple((s, e) for s, e in cast("list[list[str]]", value["sources"]))
     return Observation(**fields)  # type: ignore[arg-type]  # the fields written by _observation_json
 
 
-def _uri(path: Path) -> str:
-    return quote(str(path.resolve()))
+def _copy_into(db: sqlite3.Connection, path: Path) -> None:
+    """Fill `db` with the database at `path`, if there is one.
+
+    SQLite leaves `-wal` and `-shm` files beside a database in WAL mode even when it only reads, and cannot read it in
+    a folder that it may not write: so a copy is read.
+    """
+    with tempfile.TemporaryDirectory(prefix="total-recall-") as folder:
+        copy = Path(folder) / path.name
+        for end in ("", "-wal"):
+            try:
+                shutil.copyfile(f"{path}{end}", f"{copy}{end}")
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise StoreError(f"{path}{end} cannot be read: {error.strerror}; check its permissions") from error
+        with closing(sqlite3.connect(copy)) as original:
+            original.backup(db)
 
 
-def _explained(error: sqlite3.DatabaseError, path: Path) -> StoreError | MemoryWriteError:
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turn what SQLite says into an error that a user is meant to see."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise _error_for(error, path) from error
+
+
+def _error_for(error: sqlite3.DatabaseError, path: Path) -> StoreError | MemoryWriteError:
     text = str(error)
-    if "disk" in text and "full" in text or "disk I/O" in text:
-        return MemoryWriteError(f"cannot write {path}: {text}; free some space, then run the command again (nothing was lost)")
+    if "full" in text or "disk I/O" in text:
+        advice = "free some space, then run the command again (nothing was lost)"
+        return MemoryWriteError(f"cannot write {path}: {text}; {advice}")
     if "readonly" in text or "unable to open" in text:
         return MemoryWriteError(f"cannot write {path}: {text}; make its directory writable for this user")
     if "locked" in text:

@@ -37,11 +37,15 @@ def plain_line(text: str) -> str:
     return _SPACES.sub(" ", line).strip()
 
 
+def _word_set(spaced: str) -> frozenset[str]:
+    return frozenset(spaced.split())
+
+
 # --- languages -------------------------------------------------------------------------------------------------
 
 _COMMON: dict[Language, str] = {
     "en": "the and is are was were you my i it to of that this for with have has had not on in be will would can "
-    "please we our at by from but do does did what when how friday monday tomorrow today yes next week",
+    "please we our at by from but do does did me no what when how never always without over after before friday monday tomorrow today yes next week",
     "es": "el la los las un una de del que y en es son por para con mi tu su no se lo me está estoy tengo prefiero "
     "quiero vamos favor gracias hola mañana ayer hoy lunes martes miércoles jueves viernes sábado domingo próximo "
     "dentro semanas días sí pero muy siempre nunca como hay fue ha he enero febrero marzo abril mayo junio julio "
@@ -55,10 +59,13 @@ _COMMON: dict[Language, str] = {
     "prochaine semaine semaines jours oui non plaît toujours jamais ai été c'est j'ai janvier février mars avril mai "
     "juin juillet août septembre octobre novembre décembre",
 }
-_COMMON_WORDS: dict[Language, frozenset[str]] = {language: frozenset(words.split()) for language, words in _COMMON.items()}
+_COMMON_WORDS: dict[Language, frozenset[str]] = {
+    language: frozenset(words.split()) for language, words in _COMMON.items()
+}
 _LATIN_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _SCRIPTS = re.compile(f"(?P<hangul>[{_HANGUL}])|(?P<kana>[{_KANA}])|(?P<han>[{_HAN}])")
 _LANGUAGE_SAMPLE = 2_000
+_WORDS_PER_COMMON_ONE = 5
 
 
 @lru_cache(maxsize=4096)
@@ -78,7 +85,7 @@ def language_of(text: str, default: Language = "en") -> Language:
     words = [word.casefold().replace("’", "'") for word in latin]
     scores = {language: sum(word in common for word in words) for language, common in _COMMON_WORDS.items()}
     best = max(scores, key=lambda language: (scores[language], language == default))
-    return best if scores[best] else default
+    return best if scores[best] * _WORDS_PER_COMMON_ONE >= len(words) else default
 
 
 # --- words, numbers, names -------------------------------------------------------------------------------------
@@ -86,13 +93,13 @@ def language_of(text: str, default: Language = "en") -> Language:
 _TOKEN = re.compile(rf"[{CJK}]+|\d[\d.,:]*\d|\d|[^\W\d_{CJK}]+(?:['’][^\W\d_{CJK}]+)*")
 _CJK_RUN = re.compile(f"[{CJK}]")
 
-STOP_WORDS = frozenset(
+STOP_WORDS = _word_set(
     "a an the and or but so if then than of to in on at by for from with as is are was were be been being am it its "
     "i me my mine we us our you your he she they them his her their this that these those there here do does did done "
     "have has had will would shall should can could may might must not no yes ok please just also very really some any "
     "all one more what which who when where how why about into up down out over again "
     "el la los las un una de del y en es por para con mi tu su lo se me que der die das und ist ein eine den dem zu mit "
-    "für auf von im am ich du wir le les des du et est je il nous vous mon ma pour avec dans sur".split()
+    "für auf von im am ich du wir le les des du et est je il nous vous mon ma pour avec dans sur"
 )
 
 
@@ -112,6 +119,7 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=8192)
 def content_words(text: str) -> frozenset[str]:
     """The words that carry meaning, with English endings cut, for comparing two texts."""
     return frozenset(_stem(word) for word in words(text) if word not in STOP_WORDS)
@@ -120,7 +128,7 @@ def content_words(text: str) -> frozenset[str]:
 def _stem(word: str) -> str:
     word = word.removesuffix("'s")
     for ending in ("ing", "ed", "es", "s"):
-        if len(word) > len(ending) + 3 and word.isascii() and word.endswith(ending):
+        if len(word) >= len(ending) + 3 and word.isascii() and word.endswith(ending):
             return word.removesuffix(ending).removesuffix("e")
     return word.removesuffix("e") if len(word) > 4 and word.isascii() else word
 
@@ -133,6 +141,7 @@ def _canonical_number(token: str) -> str:
     return token.replace(",", "") if _THOUSANDS.fullmatch(token) else token.lstrip("0") or "0"
 
 
+@lru_cache(maxsize=8192)
 def numbers(text: str) -> frozenset[str]:
     """The numbers in `text` without leading zeros and thousands separators: `1,200` gives `1200`, `04` gives `4`."""
     return frozenset(_canonical_number(token) for token in _NUMBER.findall(unicodedata.normalize("NFKC", text)))
@@ -144,12 +153,13 @@ _PATH_OR_ADDRESS = re.compile(r"https?://[^\s<>()]+|[\w.+-]+@[\w-]+\.[\w.-]+|(?<
 _KATAKANA_NAME = re.compile(r"[ァ-ヴー]{2,}")
 _ADDRESSED = re.compile(f"[{_HANGUL}]{{2,4}}(?=\\s?씨|님)|[{_HAN}{_KANA}]{{1,6}}(?=さん|様|氏|先生)")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;。！？\n]\s*[\"'“(*-]*\s*)$")
-_NOT_NAMES = frozenset(
+_NOT_NAMES = _word_set(
     "i i'm i'll i've i'd ok okay yes no monday tuesday wednesday thursday friday saturday sunday january february march "
-    "april may june july august september october november december user assistant".split()
+    "april may june july august september october november december user assistant"
 )
 
 
+@lru_cache(maxsize=8192)
 def names(text: str) -> frozenset[str]:
     """What looks like the name of a person, a place, a product, a file, an address or an identifier.
 
@@ -175,6 +185,7 @@ _NEGATION = re.compile(
 )
 
 
+@lru_cache(maxsize=8192)
 def negations(text: str) -> int:
     """How many words of `text` deny something, in the seven languages."""
     return len(_NEGATION.findall(text.replace("’", "'")))
@@ -194,19 +205,15 @@ def containment(part: str, whole: str) -> float:
 
 def same_statement(one: str, other: str, *, threshold: float = 0.8) -> bool:
     """Whether two texts say the same: alike in words, and equal in numbers and in the count of negations."""
-    return (
-        numbers(one) == numbers(other)
-        and negations(one) == negations(other)
-        and likeness(one, other) >= threshold
-    )
+    return numbers(one) == numbers(other) and negations(one) == negations(other) and likeness(one, other) >= threshold
 
 
 # --- sentences -------------------------------------------------------------------------------------------------
 
-_ABBREVIATIONS = frozenset(
+_ABBREVIATIONS = _word_set(
     "mr mrs ms dr prof st sr jr vs etc e.g i.e eg ie approx no nr ca inc ltd co corp dept est fig jan feb mar apr jun jul "
     "aug sep sept oct nov dec mon tue wed thu fri sat sun z.b d.h u.a bzw usw str tel ud uds sra srta p.ej m mme mlle av "
-    "a.m p.m u.s u.k".split()
+    "a.m p.m u.s u.k"
 )
 _STOP = re.compile(rf"[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？]+[」』”）)]*|(?<=[{_HANGUL}])[.!?~]+(?=[{_HANGUL}])")
 _LAST_TOKEN = re.compile(r"(\S+)$")
@@ -240,7 +247,7 @@ def _ends_here(paragraph: str, at: int, end: int) -> bool:
     if token.isdigit() and len(token) <= 2:
         # "am 14. Dezember" goes on; "We need 14. Then" ends: ordinals stand before a month, a noun or a small letter.
         return not following.islower() and not _ORDINAL_GOES_ON.match(paragraph[end:].lstrip())
-    return not following.islower() or at != end - 1
+    return not following.islower() or at != end - 1 or (len(token) > 1 and token.isalpha())
 
 
 _ORDINAL_GOES_ON = re.compile(

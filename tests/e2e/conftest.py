@@ -33,7 +33,7 @@ def openclaw(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     version: str = request.param
     installed = install_root() / version
     if not installed.is_dir():
-        missing = f"OpenClaw {version} is not in {installed.parent}: run tests/e2e/install"
+        missing = f"OpenClaw {version} is not in {installed.parent}: run tests/e2e/install, then scripts/test --e2e"
         if "CI" in os.environ:
             pytest.fail(missing)
         pytest.skip(missing)

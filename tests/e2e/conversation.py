@@ -54,3 +54,17 @@ BUSY: Script = {
     ],
 }
 SCRIPT: Script = {**FIRST, **HOST_PROMPTS, **AFTER_NEW, **AFTER_RESET, **LATER, **HELD, **BUSY}
+
+FACTS = (
+    ("oolong",),
+    ("3 March 2031", "2031-03-03"),
+    ("Okafor",),
+    ("치과",),
+    ("4월 9일", "2031-04-09"),
+    ("Mina",),
+    ("Osaka",),
+    ("Aurora",),
+    ("12 May 2031", "2031-05-12"),
+    ("metric",),
+)
+"""What the memory must carry in the end, in one of these ways."""

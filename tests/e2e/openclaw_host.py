@@ -83,14 +83,16 @@ class OpenClaw:
         """Run the Gateway until the block ends; leaving stops it with SIGTERM and expects it to obey."""
         port = _free_port()
         self._write_config(port)
-        command = [self.bin / "openclaw", "gateway", "run", "--port", str(port), "--allow-unconfigured"]
+        command = [str(self.bin / "openclaw"), "gateway", "run", "--port", str(port), "--allow-unconfigured"]
         with self.gateway_log.open("ab") as log:
             # A session of its own, so that the last resort below reaches its children and nobody else's.
             process = subprocess.Popen(
                 command, env=self.environment, cwd=self.home, stdout=log, stderr=log, start_new_session=True
             )
         try:
-            wait_until(lambda: _answers(port) or process.poll() is not None, GATEWAY_START_SECONDS, "the Gateway answers")
+            wait_until(
+                lambda: _answers(port) or process.poll() is not None, GATEWAY_START_SECONDS, "the Gateway answers"
+            )
             assert process.poll() is None, f"the Gateway of {self.version} ended with {process.returncode}"
             yield process
             process.terminate()
@@ -108,7 +110,7 @@ class OpenClaw:
     @contextmanager
     def turn(self, text: str) -> Iterator[subprocess.Popen[str]]:
         """The same, with the block running while the turn does."""
-        command = [self.bin / "openclaw", "agent", "--agent", "main", "--message", text, "--json"]
+        command = [str(self.bin / "openclaw"), "agent", "--agent", "main", "--message", text, "--json"]
         process = subprocess.Popen(
             command,
             env=self.environment,
@@ -212,6 +214,6 @@ def _sqlite_entries(database: Path) -> list[StoredEntry]:
         rows = connection.execute(query).fetchall()
     unpack = zstandard.ZstdDecompressor().decompressobj
     return [
-        StoredEntry(session_id, json.loads(plain if packed is None else unpack().decompress(packed)), packed is not None)
+        StoredEntry(session_id, json.loads(unpack().decompress(packed) if packed else plain), compressed=bool(packed))
         for session_id, plain, packed in rows
     ]

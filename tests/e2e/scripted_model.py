@@ -70,7 +70,7 @@ class ScriptedModel:
         if key is None:
             return Reply(self.unscripted)
         done = sum(m["role"] == "tool" for m in messages[asked:])
-        step = self.script[key][done]
+        step: Step = self.script[key][done]
         if step.text:
             self.said.append(step.text)
         return step
@@ -133,9 +133,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send_chunk(self, delta: Mapping[str, Any], finish_reason: str | None = None) -> None:
         choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
-        chunk = {"id": "scripted", "object": "chat.completion.chunk", "model": "scripted", "choices": [choice]}
-        if finish_reason:
-            chunk["usage"] = {"prompt_tokens": 1000, "completion_tokens": 20, "total_tokens": 1020}
+        usage = {"prompt_tokens": 1000, "completion_tokens": 20, "total_tokens": 1020}
+        chunk: dict[str, Any] = {"id": "scripted", "object": "chat.completion.chunk", "model": "scripted"}
+        chunk |= {"choices": [choice], **({"usage": usage} if finish_reason else {})}
         self.wfile.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
         self.wfile.flush()
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from conversation import (
     AFTER_NEW,
     AFTER_RESET,
     BUSY,
+    FACTS,
     FIRST,
     GREETING,
     HELD,
@@ -53,9 +55,10 @@ class Run:
 class Conversation:
     """The main session, what was said in it, and what of it earlier runs of `observe` have taken."""
 
-    def __init__(self, openclaw: OpenClaw, total_recall: TotalRecall) -> None:
+    def __init__(self, openclaw: OpenClaw, total_recall: TotalRecall, stop_gateway: Callable[[], None]) -> None:
         self.openclaw = openclaw
         self.total_recall = total_recall
+        self.stop_gateway = stop_gateway
         self.user_texts: list[str] = []
         self._runs: list[Run] = []
 
@@ -87,8 +90,9 @@ class Conversation:
 @pytest.fixture(scope="module")
 def conversation(openclaw: OpenClaw, total_recall: TotalRecall) -> Iterator[Conversation]:
     """Several turns, /new, a turn, /reset, a turn; the Gateway runs on."""
-    talk = Conversation(openclaw, total_recall)
-    with openclaw.gateway():
+    with ExitStack() as gateway:
+        gateway.enter_context(openclaw.gateway())
+        talk = Conversation(openclaw, total_recall, stop_gateway=gateway.close)
         (openclaw.workspace / "page.md").write_text(WEB_PAGE, "utf-8")
         talk.say(*FIRST)
         openclaw.say("/new")
@@ -123,8 +127,7 @@ class IdleRun:
 @pytest.fixture(scope="module")
 def idle_run(second_run: Run, conversation: Conversation) -> IdleRun:
     """`observe` straight after the second."""
-    before = conversation.document()
-    return IdleRun(conversation.observe(), before, conversation.document())
+    return _idle_run(conversation)
 
 
 @pytest.fixture(scope="module")
@@ -145,21 +148,28 @@ def runs_in_a_busy_turn(runs_in_a_turn: list[Run], conversation: Conversation) -
     """Run after run while tool calls make the Gateway write, and one after the turn."""
     (text,) = BUSY
     runs = []
-    asked = len(conversation.openclaw.model.requests)
+    requests = conversation.openclaw.model.requests
+    asked = len(requests)
     with conversation.openclaw.turn(text) as turn:
         conversation.user_texts.append(text)
-        wait_until(
-            lambda: len(conversation.openclaw.model.requests) > asked or turn.poll() is not None, 60, "the model is asked"
-        )
+        wait_until(lambda: len(requests) > asked or turn.poll() is not None, 60, "the model is asked")
         while turn.poll() is None:
             runs.append(conversation.observe())
     return [*runs, conversation.observe()]
 
 
+@pytest.fixture(scope="module")
+def run_after_the_gateway(runs_in_a_busy_turn: list[Run], conversation: Conversation) -> IdleRun:
+    """`observe` when the Gateway has stopped and has folded its write-ahead log into the store."""
+    conversation.stop_gateway()
+    return _idle_run(conversation)
+
+
 def test_the_host_stores_what_this_test_is_about(conversation: Conversation) -> None:
-    """Not about Total Recall: the transcript has each text once, and the things that the later tests say are left out."""
+    """Not about Total Recall: the transcript has each text once, and all that must not be taken is there too."""
     entries = conversation.openclaw.transcript()
-    messages = [(e.role, TIME_PREFIX.sub("", e.text, count=1)) for e in entries if e.role in ("user", "assistant") and e.text]
+    spoken = [e for e in entries if e.role in ("user", "assistant") and e.text]
+    messages = [(e.role, TIME_PREFIX.sub("", e.text, count=1)) for e in spoken]
     said = Counter(m for m in messages if m[1] not in (GREETING, SILENT) and not m[1].startswith(START_UP_PROMPT))
     assert said == conversation.said()
     assert ("assistant", SILENT) in messages
@@ -202,9 +212,7 @@ def test_a_later_run_takes_only_the_new_turns(second_run: Run) -> None:
 
 
 def test_a_run_with_nothing_new_takes_nothing_and_leaves_the_document_alone(idle_run: IdleRun) -> None:
-    assert idle_run.run.result["messages"] == 0
-    assert idle_run.run.new == ()
-    assert idle_run.after == idle_run.before
+    _assert_idle(idle_run)
 
 
 def test_runs_in_the_middle_of_an_answer_lose_and_double_nothing(runs_in_a_turn: list[Run]) -> None:
@@ -220,22 +228,37 @@ def test_the_document_has_what_was_said_before_and_after_the_resets(
     runs_in_a_busy_turn: list[Run], conversation: Conversation
 ) -> None:
     document = conversation.document()
-    facts = ("oolong", "2031-03-03", "Okafor", "치과", "2031-04-09", "Mina", "Osaka", "Aurora", "2031-05-12", "metric")
-    assert [fact for fact in facts if fact not in document] == []
+    assert [ways for ways in FACTS if not any(way in document for way in ways)] == []
 
 
 def test_the_document_has_nothing_of_the_host_and_its_tools(
     runs_in_a_busy_turn: list[Run], conversation: Conversation
 ) -> None:
     document = conversation.document()
-    # The host's own words, tool results, and how it marks the time in the older generation.
-    foreign = (SILENT, START_UP_PROMPT, HOST_CONTEXT, TOOL_OUTPUT, WEB_PAGE, "Mallory", "minutes.md", "shelf-0-done", "GMT+9")
-    assert [words for words in foreign if words in document] == []
+    # GMT+9 is how the older generation marks the time in each text.
+    host = (SILENT, START_UP_PROMPT, HOST_CONTEXT, "GMT+9")
+    tools = (TOOL_OUTPUT, WEB_PAGE, "Mallory", "minutes.md", "shelf-0-done")
+    assert [words for words in host + tools if words in document] == []
 
 
 def test_each_session_is_one_of_the_hosts(runs_in_a_busy_turn: list[Run], conversation: Conversation) -> None:
     stored = {(e.session_id, e.entry["id"]) for e in conversation.openclaw.transcript()}
     assert {(m.session_id, m.entry_id) for m in conversation.total_recall.taken()} <= stored
+
+
+def test_the_end_of_the_gateway_is_nothing_new(run_after_the_gateway: IdleRun) -> None:
+    _assert_idle(run_after_the_gateway)
+
+
+def _idle_run(conversation: Conversation) -> IdleRun:
+    before = conversation.document()
+    return IdleRun(conversation.observe(), before, conversation.document())
+
+
+def _assert_idle(idle: IdleRun) -> None:
+    assert idle.run.result["messages"] == 0
+    assert idle.run.new == ()
+    assert idle.after == idle.before
 
 
 def _assert_once(runs: list[Run], script: Mapping[str, object]) -> None:

@@ -46,7 +46,7 @@ class TotalRecall:
             "XDG_DATA_HOME": str(self.shared / "data"),
             "XDG_CACHE_HOME": str(self.shared / "cache"),
         }
-        command = ["/bin/sh", REPOSITORY / "scripts" / "total-recall", "observe", "--json"]
+        command = ["/bin/sh", str(REPOSITORY / "scripts" / "total-recall"), "observe", "--json"]
         done = subprocess.run(
             command, env=environment, cwd=self.home, capture_output=True, text=True, timeout=RUN_SECONDS, check=False
         )

@@ -188,6 +188,7 @@ def test_format_and_parse_agree(written: Observation) -> None:
         ("d\u200bc:id=evil <\u200b!-\u200d->", "dc: id=evil <! -- >"),
         ("family 👩\u200d👩\u200d👧 ❤\ufe0f", "family 👩\u200d👩\u200d👧 ❤\ufe0f"),
         ("می\u200cخواهم", "می\u200cخواهم"),
+        ("\u0600\u0661\u0662", "\u0600\u0661\u0662"),
         ("a\ufe0f\ufe01\ufe02", "a\ufe0f"),
         ("여권은 파란 상자에 있다", "여권은 파란 상자에 있다"),
         ("DC:5 V is not dc:5V=high", "DC:5 V is not dc: 5V=high"),
@@ -247,6 +248,11 @@ def test_files_of_the_bash_original_are_read() -> None:
     assert (reminder.text, reminder.time, reminder.priority) == ("🔵 reminder text", time(11, 0), "high")
     assert reminder.metadata["ttl"] == "14"
     assert document.problems == ((8, "dc:type=reminder cannot be read"),)
+
+
+def test_a_line_of_ours_that_a_person_moved_keeps_its_day() -> None:
+    (entry,) = parse(f"Date: 2026-11-01\n{line_of('a')}\n".encode()).observations
+    assert (entry.recorded, entry.refers) == (date(2026, 11, 30), None)
 
 
 @pytest.mark.parametrize(

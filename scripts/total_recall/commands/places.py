@@ -57,6 +57,8 @@ def configure(env: Mapping[str, str] | None = None) -> Configuration:
         host.agents[0].workspace, where.home, host_env=host.skill_env, host_timezone=host.user_timezone, env=env
     )
     watches.append(watch(settings.workspace / ".env"))
+    if settings.sessions_dir is not None:
+        watches.append(watch(settings.sessions_dir / "agents"))
     return Configuration(where, host, settings, tuple(watches))
 
 

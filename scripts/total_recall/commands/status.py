@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import date, datetime, timedelta, tzinfo
 from pathlib import Path
 
 from total_recall import clock
 from total_recall.commands import places
+from total_recall.commands.compressing import choose
 from total_recall.commands.observe import LAST_RUN
 from total_recall.commands.places import Configuration, Place
 from total_recall.errors import StoreError
 from total_recall.memory.document import parse
 from total_recall.memory.store import MemoryStore
+from total_recall.records import ModelCall
 from total_recall.sessions.source import Problems
 from total_recall.sessions.taking import Window, take_new
-from total_recall.settings import Shown
+from total_recall.settings import Settings, Shown
 from total_recall.state import RunRecord, State
 from total_recall.tokens import count_words, estimate_tokens
 
@@ -64,14 +67,28 @@ class MemoryStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """What one model did on one day. `failed` calls brought no answer; `cost_usd` is None where no price was told."""
+
+    day: date
+    model: str
+    calls: int
+    failed: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
-    """What `status` found."""
+    """What `status` found. `costs` is None unless it was asked for."""
 
     memories: tuple[MemoryStatus, ...]
     settings: tuple[Shown, ...]
     problems: tuple[str, ...]
     compressor: str
     time_zone: str
+    costs: tuple[Cost, ...] | None = None
 
     def payload(self) -> dict[str, object]:
         """The fields of the JSON answer."""
@@ -79,6 +96,7 @@ class Result:
             "compressor": self.compressor,
             "time_zone": self.time_zone,
             "warnings": list(self.problems),
+            **({} if self.costs is None else {"costs": [{**asdict(c), "day": c.day.isoformat()} for c in self.costs]}),
             "settings": [{"name": s.name, "value": s.value, "origin": s.origin} for s in self.settings],
             "memories": [
                 {
@@ -111,6 +129,8 @@ class Result:
         for memory in self.memories:
             said += _memory_lines(memory)
         said += [f"warning: {line}" for line in self.problems]
+        if self.costs is not None:
+            return said + ["", *_cost_lines(self.costs)]
         said += ["", f"Compressor: {self.compressor}", f"Time zone:  {self.time_zone}", "", "Settings"]
         width = max(len(s.name) for s in self.settings)
         said += [f"  {s.name:<{width}}  {s.value or '-'}  ({s.origin})" for s in self.settings]
@@ -143,10 +163,25 @@ def _memory_lines(memory: MemoryStatus) -> list[str]:
     return said + [f"  warning: {line}" for line in memory.problems]
 
 
+def _cost_lines(costs: Sequence[Cost]) -> list[str]:
+    if not costs:
+        return ["No model was asked in the last 30 days."]
+    width = max(len(cost.model) for cost in costs)
+    said = []
+    for cost in costs:
+        price = "no price told" if cost.cost_usd is None else f"${cost.cost_usd:.4f}"
+        failed = f", {cost.failed} failed" if cost.failed else ""
+        said.append(
+            f"{cost.day}  {cost.model:<{width}}  {cost.calls} calls{failed}, "
+            f"{cost.tokens_in:,} tokens in, {cost.tokens_out:,} out, {price}"
+        )
+    return said
+
+
 _SIGNS = (("high", "🔴"), ("medium", "🟡"), ("low", "🟢"))
 
 
-def run(config: Configuration | None = None) -> Result:
+def run(config: Configuration | None = None, *, cost: bool = False) -> Result:
     """Look, and change nothing."""
     now = clock.now()
     config = config or places.configure()
@@ -157,13 +192,41 @@ def run(config: Configuration | None = None) -> Result:
     except StoreError as error:
         problems.append(str(error))
     settings = config.settings
-    # With an endpoint configured the compressor will be that model; this version works offline in any case.
     return Result(
         tuple(_memory(place, config) for place in found),
         settings.shown,
         tuple(problems),
-        "offline (no model is asked)",
+        _compressor(settings),
         str(settings.tz),
+        _costs(found, now, settings.tz) if cost else None,
+    )
+
+
+def _compressor(settings: Settings) -> str:
+    choice = choose(settings, "observer")
+    if choice.endpoint is None:
+        return f"offline ({choice.why_offline or 'no model is asked'})"
+    return f"{', then '.join(choice.models)} at {choice.endpoint.host}, then offline"
+
+
+def _costs(found: Sequence[Place], now: datetime, tz: tzinfo) -> tuple[Cost, ...]:
+    """Calls of the last 30 days by local day and model."""
+    groups: dict[tuple[date, str], list[ModelCall]] = {}
+    for place in found:
+        with State.open_copy(place.own_dir) as state:
+            for call in state.calls(now - timedelta(days=30)):
+                groups.setdefault((call.at.astimezone(tz).date(), call.model), []).append(call)
+    return tuple(
+        Cost(
+            day,
+            model,
+            len(calls),
+            sum(call.outcome != "ok" for call in calls),
+            sum(call.tokens_in or 0 for call in calls),
+            sum(call.tokens_out or 0 for call in calls),
+            sum(prices) if (prices := [c.cost_usd for c in calls if c.cost_usd is not None]) else None,
+        )
+        for (day, model), calls in sorted(groups.items())
     )
 
 

@@ -52,13 +52,13 @@ def load(state_dir: Path, config_path: Path, home: Path, default_workspace: Path
         config = _parse(config_path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         pass
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         problem = f"{config_path} cannot be read ({_first_line(error)}): OpenClaw's defaults are assumed"
     return _interpret(config, state_dir, home, default_workspace, problem)
 
 
 def _parse(text: str) -> Mapping[str, object]:
-    """JSON5, by the quick parser where the text is plain JSON. Raises ValueError."""
+    """JSON5, by the quick parser where the text is plain JSON. Raises ValueError or RecursionError."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -82,7 +82,8 @@ def _interpret(
         agent_id = str(entry["id"])
         workspace = _path(entry.get("workspace"), home)
         if workspace is None:
-            workspace = (shared or default_workspace) if agent_id == default_id else _own_workspace(agent_id, state_dir, shared)
+            own = _own_workspace(agent_id, state_dir, shared)
+            workspace = (shared or default_workspace) if agent_id == default_id else own
         found.append(Agent(agent_id, workspace))
     found.sort(key=lambda agent: agent.id != default_id)
     skill = _mapping(_mapping(_mapping(config.get("skills")).get("entries")).get(SKILL))
@@ -122,7 +123,8 @@ def _own_workspace(agent_id: str, state_dir: Path, shared: Path | None) -> Path:
 
 
 def _skill_env(skill: Mapping[str, object]) -> Mapping[str, str]:
-    env = {name: str(value) for name, value in _mapping(skill.get("env")).items() if isinstance(value, (str, int, float))}
+    values = _mapping(skill.get("env")).items()
+    env = {name: str(value) for name, value in values if isinstance(value, (str, int, float))}
     key = _text(skill.get("apiKey"))
     if key is not None:
         env.setdefault("OPENROUTER_API_KEY", key)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from total_recall.memory.document import Document, parse
+from total_recall.memory.line import one_line
+from total_recall.memory.reconcile import Reconciled, reconcile
 from total_recall.memory.store import MemoryStore, Replaced, Snapshot
 from total_recall.records import Observation
 from total_recall.state import Pending, State, Step, no_step
@@ -42,6 +44,8 @@ def commit(done: Sequence[Done], state: State, store: MemoryStore, step: Step = 
     Raises MemoryWriteError when the document cannot be written: the messages then stay in the queue, or the write
     stays pending, and the next run goes on from there.
     """
+    if not done:
+        return Committed()
     rows = tuple((item.batch_id, item.rows) for item in done)
     block = [observation for item in done for observation in item.observations]
     if not block:
@@ -50,8 +54,8 @@ def commit(done: Sequence[Done], state: State, store: MemoryStore, step: Step = 
     with store.lock() as rescued:
         snapshot = store.read()
         named = _told_apart(block, parse(snapshot.content))
-        rescued += _write(named, rows, snapshot, state, store, step)
-    return Committed(named, rescued)
+        written = _write(named, rows, snapshot, state, store, step)
+    return Committed(written.observations, rescued + written.rescued)
 
 
 def finish_pending(state: State, store: MemoryStore, step: Step = no_step) -> Committed:
@@ -61,24 +65,29 @@ def finish_pending(state: State, store: MemoryStore, step: Step = no_step) -> Co
         return Committed()
     with store.lock() as rescued:
         snapshot = store.read()
-        written = {o.id for o in pending.block} & parse(snapshot.content).ids
-        # The hash says so, or some of its lines are there: then a person has edited it since, and may have taken some out.
-        if snapshot.sha256 == pending.new_hash or (snapshot.sha256 != pending.old_hash and written):
+        there = {o.id for o in pending.block if o.id not in pending.standing} & parse(snapshot.content).ids
+        # The hash says so, or some of its lines are there: then a person has edited it since, and may have taken some
+        # out.
+        if snapshot.sha256 == pending.new_hash or (snapshot.sha256 != pending.old_hash and there):
             step("settle")
             state.settle(pending.rows, pending.block)
-        else:
-            rescued += _write(pending.block, pending.rows, snapshot, state, store, step)
-    return Committed(pending.block, rescued)
+            return Committed(pending.block, rescued)
+        written = _write(pending.block, pending.rows, snapshot, state, store, step)
+    return Committed(written.observations, rescued + written.rescued)
 
 
 def _write(
     block: tuple[Observation, ...], rows: Rows, snapshot: Snapshot, state: State, store: MemoryStore, step: Step
-) -> tuple[Path, ...]:
+) -> Committed:
+    """The three steps. What the document says already is not written again, what it contradicts is marked."""
     rescued: tuple[Path, ...] = ()
     while True:
-        new = parse(snapshot.content).with_observations(block).render()
+        document = parse(snapshot.content)
+        standing = document.ids & {o.id for o in block}
+        result = reconcile([o for o in block if o.id not in standing], document.observations)
+        new = _changed(document, result).render()
         step("stage")
-        state.stage(Pending(snapshot.sha256, hashlib.sha256(new).hexdigest(), block, rows))
+        state.stage(Pending(snapshot.sha256, hashlib.sha256(new).hexdigest(), block, rows, standing))
         step("replace")
         outcome = store.replace(new, expected=snapshot.sha256)
         if isinstance(outcome, Replaced):
@@ -86,8 +95,17 @@ def _write(
         snapshot = outcome.current
         rescued += outcome.rescued
     step("settle")
-    state.settle(rows, block)
-    return rescued
+    # What was said again is one more ground for the line that stands.
+    again = [replace(observation, id=name) for observation, name in result.duplicates]
+    state.settle(rows, [*result.kept, *again, *(o for o in block if o.id in standing)])
+    return Committed(result.kept, rescued)
+
+
+def _changed(document: Document, result: Reconciled) -> Document:
+    changed = document.with_observations(result.kept)
+    for older, newer in result.superseded:
+        changed = changed.supersede(older, newer)
+    return changed
 
 
 def _told_apart(block: Sequence[Observation], document: Document) -> tuple[Observation, ...]:
@@ -101,11 +119,11 @@ def _told_apart(block: Sequence[Observation], document: Document) -> tuple[Obser
     named = []
     for observation in block:
         number, candidate = 0, observation.id
-        while candidate in taken and there.get(candidate) != observation.text:
+        while candidate in taken and there.get(candidate) != one_line(observation.text):
             number += 1
             candidate = _other_id(observation.id, number)
         taken.add(candidate)
-        there.setdefault(candidate, observation.text)
+        there.setdefault(candidate, one_line(observation.text))
         named.append(observation if candidate == observation.id else replace(observation, id=candidate))
     return tuple(named)
 

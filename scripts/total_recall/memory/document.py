@@ -7,7 +7,7 @@ can, and only ever inserts lines or sets one field. schemas/observation-format.m
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
@@ -25,7 +25,7 @@ from total_recall.memory.line import (
 )
 from total_recall.records import Observation
 
-__all__ = ["HEAD", "Document", "Entry", "format_observation", "parse"]
+__all__ = ["HEAD", "Document", "Entry", "format_observation", "is_date_heading", "parse"]
 
 HEAD = (
     "# Observations Log",
@@ -39,6 +39,8 @@ _DATE_HEADING = re.compile(
     r" {0,3}(?:#{1,6}[ \t]+)?\*{0,2}(?P<label>Date:\*{0,2}[ \t]*)?(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})"
     r"(?:[ \t]*[(,]?[ \t]*[A-Za-z]{2,6}day\)?)?\*{0,2}[ \t]*"
 )
+_OWN_HEADING = re.compile(r"Date: [0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TOP_BULLET = re.compile(r"(?:[-*+]|[0-9]{1,9}[.)])[ \t]")
 _ATX_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t].*)?", re.DOTALL)
 _RULE = re.compile(r" {0,3}(?:-(?:[ \t]*-){2,}|\*(?:[ \t]*\*){2,}|_(?:[ \t]*_){2,})[ \t]*")
 _FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*(?P<fence>`{3,}(?=[^`]*\Z)|~{3,})", re.DOTALL)
@@ -120,6 +122,56 @@ class Document:
             return self
         lines = [mark_superseded(line, id, by) if n in numbers else line for n, line in enumerate(self.lines)]
         return _parsed(self.bom, lines)
+
+    def lines_with_text_below(self) -> frozenset[int]:
+        """The numbers of observation lines that something hangs on: nested lines, or a person's text right below."""
+        held: set[int] = set()
+        entries = {entry.line: entry for entry in self.observations}
+        headings = {section.heading for section in self.sections}
+        for number, entry in entries.items():
+            below = self.lines[number] if number < len(self.lines) else ""
+            following = entries.get(number + 1)
+            if following is not None:
+                is_held = following.level > entry.level
+            else:
+                is_own = number in headings or _ATX_HEADING.fullmatch(_body(below)) or _RULE.fullmatch(_body(below))
+                is_held = bool(below.strip()) and not is_own and not (_TOP_BULLET.match(below) and entry.level == 0)
+            if is_held:
+                held.add(number)
+        return frozenset(held)
+
+    def edited(self, removed: Collection[int], replaced: Mapping[int, str]) -> Document:
+        """The document without the `removed` lines and with others `replaced`, by line number from 1.
+
+        A replaced line keeps its indent and newline. When the last line under one of our own `Date:` headings goes,
+        the heading and the rule above it go too.
+        """
+        gone = {*removed, *self._left_empty(removed)}
+        lines: list[str] = []
+        for number, line in enumerate(self.lines, 1):
+            if number in replaced:
+                body = _body(line)
+                indent = body[: len(body) - len(body.lstrip(" \t"))]
+                lines.append(f"{indent}{replaced[number].lstrip()}{line[len(body) :]}")
+            elif number not in gone:
+                lines.append(line)
+        return _parsed(self.bom, lines)
+
+    def _left_empty(self, removed: Collection[int]) -> set[int]:
+        """The lines of headings, with the rules above and the blank lines below, that lose all they stand for."""
+        gone: set[int] = set()
+        for section in self.sections:
+            inside = [n for n in range(section.heading + 1, section.end) if self.lines[n].strip()]
+            if not inside or section.day is None or not _OWN_HEADING.fullmatch(_body(self.lines[section.heading])):
+                continue
+            if any(n + 1 not in removed for n in inside):
+                continue
+            start = section.heading
+            is_below_a_rule = start > 0 and _body(self.lines[start - 1]) == "---"
+            if is_below_a_rule and not any(block.start < start <= block.end for block in self.blocks):
+                start -= 1
+            gone.update(range(start + 1, section.end + 1))
+        return gone
 
     def _with_lines(self, day: date, added: Sequence[str]) -> Document:
         position = self._end_of_section(day)
@@ -226,14 +278,13 @@ def _find_sections(bodies: Sequence[str], hidden: set[int], problems: list[tuple
     for n, body in enumerate(bodies):
         if n in hidden:
             continue
-        date_heading = _DATE_HEADING.fullmatch(body)
-        is_date = date_heading is not None and (date_heading["label"] or body.lstrip().startswith("#"))
-        if not is_date and not _ATX_HEADING.fullmatch(body) and not _RULE.fullmatch(body):
+        date_heading = _match_date_heading(body)
+        if date_heading is None and not _ATX_HEADING.fullmatch(body) and not _RULE.fullmatch(body):
             continue
         if current is not None:
             sections.append(_Section(*current, n))
         current = None
-        if date_heading is not None and is_date:
+        if date_heading is not None:
             day = read_day(date_heading["day"])
             current = (day, n)
             if day is None:
@@ -241,6 +292,16 @@ def _find_sections(bodies: Sequence[str], hidden: set[int], problems: list[tuple
     if current is not None:
         sections.append(_Section(*current, len(bodies)))
     return sections
+
+
+def _match_date_heading(body: str) -> re.Match[str] | None:
+    match = _DATE_HEADING.fullmatch(body)
+    return match if match is not None and (match["label"] or body.lstrip().startswith("#")) else None
+
+
+def is_date_heading(line: str) -> bool:
+    """Whether a line, with or without its newline, begins a section of a date."""
+    return _match_date_heading(_body(line)) is not None
 
 
 def _find_blocks(bodies: Sequence[str], problems: list[tuple[int, str]]) -> list[_Block]:

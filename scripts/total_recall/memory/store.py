@@ -151,8 +151,6 @@ class MemoryStore:
         with _explained("write", self.path):
             target = self._target()
             like = _stat(target)
-            if like is not None and not like.st_mode & 0o222:
-                raise MemoryWriteError(f"{target} is write-protected: chmod u+w it to let the memory grow")
             new_hash = _sha256(new)
             rescued: tuple[Path, ...] = ()
             with self._temporary(target, new, like) as temporary:
@@ -172,7 +170,7 @@ class MemoryStore:
                     finally:
                         rescued = self._settle(displaced, target)
             self.step("sync directory")
-            _sync_directory(target.parent)
+            sync_directory(target.parent)
             current = _snapshot(_read(target))
             return Replaced(new_hash) if current.sha256 == new_hash else Changed(current, rescued)
 
@@ -214,7 +212,7 @@ class MemoryStore:
                 return
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
         path.chmod(_DIRECTORY_MODE)
-        _sync_directory(path.parent)
+        sync_directory(path.parent)
 
     def _wait_for_lock(self, path: Path, timeout_seconds: float) -> int:
         deadline = time.monotonic() + timeout_seconds
@@ -334,7 +332,7 @@ class MemoryStore:
                 self.step("link backup")
                 _link_or_rename(temporary, path)
                 break
-        _sync_directory(self.backup_dir)
+        sync_directory(self.backup_dir)
         return path
 
 
@@ -433,7 +431,7 @@ def _sync(descriptor: int) -> None:
     os.fsync(descriptor)
 
 
-def _sync_directory(path: Path) -> None:
+def sync_directory(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with _tolerated():

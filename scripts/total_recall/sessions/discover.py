@@ -1,4 +1,4 @@
-"""Which session stores there are. Both generations at once is normal after an upgrade, so both are always looked for."""
+"""Which session stores there are. After an upgrade there are both generations at once: both are always looked for."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def agents_in(state_dir: Path) -> list[str]:
 
 
 def of_agent(state_dir: Path, agent: str, *, latest_ms: int) -> list[SessionSource]:
-    """The stores of one agent, files first: a transcript that stands in both keeps the place it had before an upgrade."""
+    """The stores of one agent, files first: a transcript in both keeps the place that it had before an upgrade."""
     root = state_dir / "agents" / agent
     return [
         OpenClawFiles(root / "sessions", agent, latest_ms=latest_ms),
@@ -42,9 +42,11 @@ def in_directory(directory: Path, *, latest_ms: int) -> list[SessionSource]:
     Raises StoreError when the folder is not there.
     """
     if not directory.is_dir():
-        raise StoreError(f"SESSIONS_DIR is {directory}, which is no folder; correct it, or unset it to read ~/.openclaw")
-    agent = directory.parent.name if directory.parent.parent.name == "agents" else "main"
+        raise StoreError(f"SESSIONS_DIR is {directory}, which is no folder; correct it, or unset it for ~/.openclaw")
+    of_host = directory.parent.parent.name == "agents"
+    agent = directory.parent.name if of_host else "main"
     sources: list[SessionSource] = [OpenClawFiles(directory, agent, latest_ms=latest_ms)]
-    beside = (directory / DATABASE, directory.parent / "agent" / DATABASE)
-    sources += [OpenClawSqlite(path, agent, latest_ms=latest_ms) for path in beside if path.exists()]
-    return sources
+    inside, beside = directory / DATABASE, directory.parent / "agent" / DATABASE
+    # In the host's own layout the database may yet come, and nothing in `directory` would show it.
+    databases = [path for path, expected in ((inside, False), (beside, of_host)) if expected or path.exists()]
+    return [*sources, *(OpenClawSqlite(path, agent, latest_ms=latest_ms) for path in databases)]

@@ -2,67 +2,52 @@
 
 from __future__ import annotations
 
-import json
-import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any
-
-import orjson
+from collections.abc import Mapping
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any, NamedTuple
 
 from total_recall.clock import from_epoch_ms
+from total_recall.records import Role
 
 EARLIEST_MS = 1_420_070_400_000
 """2015-01-01: before any such agent; an earlier time is a broken clock, not a date."""
 
-ENTRY_TYPES = frozenset(
-    "session message compaction reset leaf branch_summary model_change thinking_level_change "
-    "label session_info custom custom_message".split()
-)
+DAY_MS = 86_400_000
+
+ENTRY_TYPES = frozenset({
+    "session", "message", "compaction", "reset", "leaf", "branch_summary", "model_change", "thinking_level_change",
+    "label", "session_info", "custom", "custom_message",
+})  # fmt: skip
 """Entry types of OpenClaw 2026.2 to 2026.9 (openclaw.md section 2)."""
 
-INJECTED_MODELS = frozenset({"gateway-injected", "delivery-mirror"})
+INJECTED_MODELS = ("gateway-injected", "delivery-mirror")
 """`model` of assistant entries that the host wrote itself (openclaw.md section 2)."""
 
 
-@dataclass(frozen=True, slots=True)
-class RawMessage:
+CONTENT_ID = "content:"
+"""How the id begins that an entry without one is given."""
+
+
+class RawMessage(NamedTuple):
     """A `message` entry of role user or assistant before its wrappers are taken off.
 
     `at_ms` is None when the entry carries no believable time. `owner` is None where the host does not say.
+    A tuple, since there is one for every stored message, and a frozen dataclass takes five times as long to make.
     """
 
     entry_id: str
-    role: str
+    role: Role
     text: str
     at_ms: int | None
     provenance: Mapping[str, object] | None
     owner: bool | None
 
 
-def parse_line(line: bytes) -> dict[str, Any] | None:
-    """A JSON object from one line, or None if it is none.
-
-    Invalid UTF-8 is replaced by U+FFFD and lone surrogates are let through, so that the rest of the message survives.
-    """
-    try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        value = _tolerant(line)
-    return value if isinstance(value, dict) else None
-
-
-def _tolerant(line: bytes) -> object:
-    """What the strict parser refuses: bad UTF-8, lone surrogate escapes, huge numbers, control characters."""
-    try:
-        return json.loads(line.decode("utf-8", "replace"), strict=False)
-    except (ValueError, RecursionError):
-        return None
-
-
-def is_entry(value: Mapping[str, Any]) -> bool:
-    """Whether an object has one of the known entry types."""
+def is_entry(value: object) -> bool:
+    """Whether a value is an object of one of the known entry types."""
+    if not isinstance(value, dict):
+        return False
     kind = value.get("type")
     return type(kind) is str and kind in ENTRY_TYPES
 
@@ -79,26 +64,38 @@ def raw_message(entry: Mapping[str, Any], latest_ms: int) -> RawMessage | None:
         return None
     role = message.get("role")
     if role == "assistant":
-        if message.get("model") in INJECTED_MODELS or _is_cli_note(message):
+        if message.get("model") in INJECTED_MODELS or (message.get("api") == "cli" and _is_unpaid(message)):
             return None
     elif role != "user":
         return None
     text = whole_characters(content_text(message.get("content")))
-    at_ms = _time_ms(message.get("timestamp"), latest_ms) or _time_ms(entry.get("timestamp"), latest_ms)
+    if not text and role == "assistant":
+        # Half of what a working agent writes: a tool call and no words.
+        return None
+    times = (message.get("timestamp"), entry.get("timestamp"))
+    at_ms = _time_ms(times[0], latest_ms)
+    if at_ms is None:
+        at_ms = _time_ms(times[1], latest_ms)
     entry_id = entry.get("id")
     if not isinstance(entry_id, str) or not entry_id:
-        entry_id = f"content:{zlib.crc32(text.encode('utf-8', 'replace')):08x}-{at_ms}-{role}"
+        entry_id = _content_id(role, times, text)
     provenance = message.get("provenance")
     host = message.get("__openclaw")
     owner = host.get("senderIsOwner") if isinstance(host, dict) else None
     return RawMessage(
-        entry_id=whole_characters(entry_id),
-        role=role,
-        text=text,
-        at_ms=at_ms,
-        provenance=provenance if isinstance(provenance, dict) else None,
-        owner=owner if isinstance(owner, bool) else None,
+        whole_characters(entry_id),
+        role,
+        text,
+        at_ms,
+        provenance if isinstance(provenance, dict) else None,
+        owner if isinstance(owner, bool) else None,
     )
+
+
+def _content_id(role: str, times: tuple[object, object], text: str) -> str:
+    """An id for an entry without one: the same whenever it is read, so without what is believed of its times."""
+    named = f"{role}\0{times[0]!r}\0{times[1]!r}\0{text}".encode("utf-8", "replace")
+    return f"{CONTENT_ID}{blake2b(named, digest_size=8).hexdigest()}"
 
 
 def whole_characters(text: str) -> str:
@@ -116,7 +113,7 @@ def content_text(content: object) -> str:
     """The text of a message's content: a string, or its `text` blocks joined by a newline. Thoughts stay out."""
     if isinstance(content, str):
         return content
-    if not isinstance(content, Sequence):
+    if not isinstance(content, list):
         return ""
     parts = [
         block["text"]
@@ -128,18 +125,18 @@ def content_text(content: object) -> str:
 
 def latest_believable(now: datetime) -> int:
     """Milliseconds of the latest time that a stored message can have: a day ahead, for clocks that are off."""
-    return round((now + timedelta(days=1)).timestamp() * 1000)
+    return round(now.timestamp() * 1000) + DAY_MS
 
 
-def _is_cli_note(message: Mapping[str, Any]) -> bool:
-    """An assistant entry with `api: "cli"` and zero usage: written by the host, not by a model."""
-    if message.get("api") != "cli":
-        return False
+def _is_unpaid(message: Mapping[str, Any]) -> bool:
+    """Zero usage: with `api: "cli"` it says that the host wrote an entry, not a model."""
     usage = message.get("usage")
     return isinstance(usage, dict) and not usage.get("totalTokens") and not usage.get("output")
 
 
 def _time_ms(value: object, latest_ms: int) -> int | None:
+    if type(value) is int:
+        return value if EARLIEST_MS <= value <= latest_ms else None
     if isinstance(value, str):
         try:
             at = datetime.fromisoformat(value.replace("Z", "+00:00"))
@@ -148,9 +145,14 @@ def _time_ms(value: object, latest_ms: int) -> int | None:
         if at.tzinfo is None:
             return None
         value = at.timestamp() * 1000
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if not isinstance(value, float):
         return None
     return round(value) if EARLIEST_MS <= value <= latest_ms else None
+
+
+def believable_ms(at_ms: float, latest_ms: int) -> int:
+    """`at_ms` if a message can have that time, else now. For the time of a file, which may be anything."""
+    return round(at_ms) if EARLIEST_MS <= at_ms <= latest_ms else latest_ms - DAY_MS
 
 
 def time_of(at_ms: int) -> datetime:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from total_recall.records import SessionClass
-from total_recall.sessions.unwrap import Kind
+from total_recall.sessions.layers import Kind
 
 DEFAULT_INCLUDE: Final[frozenset[SessionClass]] = frozenset(("main", "direct", "explicit", "dashboard", "group"))
 

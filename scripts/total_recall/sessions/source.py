@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,11 @@ class Watch:
     mtime_ns: int
     query: str = ""
     answer: str = ""
+
+
+def printable(path: str | Path) -> str:
+    """`path` as text that can be stored and shown, whatever bytes a file name holds."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def watch(path: Path) -> Watch:
@@ -80,11 +86,11 @@ class Problems:
 
 
 PROBLEMS = {
-    "half-line": "last line still incomplete: read when the host has finished it",
+    "half-line": "last line incomplete: read when the host has finished it",
     "broken-line": "line that is no JSON: skipped",
-    "nul-bytes": "line with NUL bytes: the record beside them was read",
-    "bad-text": "line with invalid UTF-8 or lone surrogates: replaced by U+FFFD",
-    "glued-lines": "line with two records run together: both were read where whole",
+    "nul-bytes": "stretch of NUL bytes, as a power cut leaves: the records beside it were read",
+    "bad-text": "line with characters or numbers that JSON forbids: read, with U+FFFD for what cannot be",
+    "glued-lines": "line with records run together: read where whole",
     "long-line": "line over 8 MB (an image?): read without its binary part",
     "bom": "byte order mark at the start of a file: ignored",
     "crlf": "file with Windows line ends: read",
@@ -93,12 +99,13 @@ PROBLEMS = {
     "bad-time": "message without a believable time: filed under the time of its neighbour",
     "same-id": "message whose id was used before in its transcript: both kept",
     "not-a-file": "directory or special file named like a session: skipped",
-    "symlink-out": "symbolic link that leaves the store: skipped",
+    "symlink-out": "symbolic link that leaves the store or leads nowhere: skipped",
     "unreadable": "file that cannot be read: skipped; check its permissions",
     "vanished": "file that went away while it was read: looked for again next time",
     "index": "sessions.json that cannot be read: sessions told apart by their first message",
     "database": "database that cannot be read now: tried again next time",
     "schema": "database with an unknown schema: skipped; a newer Total Recall may know it",
+    "empty-database": "database without tables: nothing is in it yet",
     "zstd": "compressed event that cannot be unpacked: skipped",
     "no-header": "transcript without a session header: named after its file",
 }

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from total_recall.records import Message, SessionClass
-from total_recall.sessions.entries import RawMessage, time_of
+from total_recall.sessions.entries import CONTENT_ID, RawMessage, time_of
 from total_recall.sessions.selection import channel_of, eligible, session_class
 from total_recall.sessions.source import Portion, Problems, SessionSource
 from total_recall.sessions.unwrap import Spoken, unwrap_assistant, unwrap_user
-from total_recall.state import KnownSession, State, Status, TakeCount, Taken, content_digest
+from total_recall.state import KnownSession, Seen, State, TakeCount, Taken, content_digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,42 +37,44 @@ class Taking:
 
 
 def take_new(sources: Iterable[SessionSource], state: State, window: Window, problems: Problems) -> Taking:
-    """Read what is new in every source into the queue of `state`. Each portion is one transaction."""
+    """Read what is new in every source into the queue of `state`, a second or so of reading in one transaction."""
     taking = Taking()
-    for source in sources:
-        opening: dict[str, KnownSession] = {}
-        fresh = window.promote_since_ms is not None
-        for portion in source.portions(state, fresh=fresh, problems=problems):
-            if portion.mark is not None:
-                if window.session_id is None:
-                    state.take((), mark=portion.mark)
-                continue
-            known = opening.get(portion.ref.session_id) or _known(portion, state, window)
-            if known is None:
-                continue
-            opening[portion.ref.session_id] = known
-            taken = []
-            wanted = window.session_id in (None, portion.ref.session_id)
-            if wanted and eligible(known.session_class, window.include):
-                taken = _said(portion, known, window, problems)
-            elif not wanted and portion.messages:
-                # A run for one session leaves the others, and their cursors, as they are.
-                continue
-            count = state.take(
-                taken,
-                sessions=(known,),
-                files=portion.files,
-                forget_files=portion.forget_files,
-                rows=portion.rows,
-                appended=portion.appended,
-                promote_since_ms=window.promote_since_ms,
-            )
-            if count.same_id:
-                problems.add("same-id", f"{portion.ref.store}/{portion.ref.name}", count.same_id)
-            if count.queued:
-                taking.sessions.add(portion.ref.session_id)
-            taking.count += count
+    with state.gathering():
+        for source in sources:
+            _take(source, state, window, problems, taking)
     return taking
+
+
+def _take(source: SessionSource, state: State, window: Window, problems: Problems, taking: Taking) -> None:
+    opening: dict[str, KnownSession] = {}
+    fresh = window.promote_since_ms is not None
+    for portion in source.portions(state, fresh=fresh, problems=problems):
+        if portion.mark is not None:
+            if window.session_id is None:
+                state.take((), mark=portion.mark)
+            continue
+        known = opening.get(portion.ref.session_id) or _known(portion, state, window)
+        if known is None:
+            continue
+        opening[portion.ref.session_id] = known
+        if window.session_id not in (None, portion.ref.session_id):
+            # A run for one session leaves the others, and their cursors, as they are.
+            continue
+        taken = _said(portion, known, window, problems) if eligible(known.session_class, window.include) else []
+        count = state.take(
+            taken,
+            sessions=(known,),
+            files=portion.files,
+            forget_files=portion.forget_files,
+            rows=portion.rows,
+            appended=portion.appended,
+            promote_since_ms=window.promote_since_ms,
+        )
+        if count.same_id:
+            problems.add("same-id", f"{portion.ref.store}/{portion.ref.name}", count.same_id)
+        if count.queued:
+            taking.sessions.add(portion.ref.session_id)
+        taking.count += count
 
 
 def _known(portion: Portion, state: State, window: Window) -> KnownSession | None:
@@ -98,33 +100,37 @@ def _spoken(raw: RawMessage) -> Spoken:
     return unwrap_user(raw.text, provenance=raw.provenance, owner=raw.owner)
 
 
-def _said(portion: Portion, known: KnownSession, window: Window, problems: Problems) -> list[Taken]:
-    """The messages of a portion that a person or the assistant said, each queued or, when too old, marked as seen."""
-    said = []
+def _said(portion: Portion, known: KnownSession, window: Window, problems: Problems) -> list[Taken | Seen]:
+    """The messages of a portion that a person or the assistant said, those that are too old as seen."""
+    said: list[Taken | Seen] = []
+    ref = portion.ref
     at_ms = portion.fallback_ms
     internal = False
     for raw in portion.messages:
         if raw.at_ms is None:
-            problems.add("bad-time", f"{portion.ref.store}/{portion.ref.name}: {raw.entry_id}")
+            problems.add("bad-time", f"{ref.store}/{ref.name}: {raw.entry_id}")
         else:
             at_ms = raw.at_ms
+        spoken: Spoken | None = None
         if at_ms < window.since_ms:
-            message: Message | None = _message(portion, known, raw, at_ms, raw.text, None)
-            status: Status = "skipped"
-        elif raw.role == "user":
+            said.append(Seen(ref.session_id, raw.entry_id, _digest(ref.session_id, raw), at_ms, raw.role, ref.source))
+            continue
+        if raw.role == "user":
             spoken = _spoken(raw)
             internal = spoken.kind == "memory-flush"
-            human = spoken.kind == "human" and spoken.text.strip() != ""
-            message = _message(portion, known, raw, at_ms, spoken.text, spoken) if human else None
-            status = "queued"
+            text = spoken.text if spoken.kind == "human" else None
         else:
             # The answer to the host's own memory flush reaches nobody.
             text = None if internal else unwrap_assistant(raw.text)
-            message = _message(portion, known, raw, at_ms, text, None) if text and text.strip() else None
-            status = "queued"
-        if message is not None:
-            said.append(Taken(message, content_digest(raw.entry_id, at_ms, raw.text), status))
+        if text and text.strip():
+            said.append(Taken(_message(portion, known, raw, at_ms, text, spoken), _digest(ref.session_id, raw)))
     return said
+
+
+def _digest(session_id: str, raw: RawMessage) -> int:
+    """What a copy of the message in another session is known by. Words without id and time are copies of nothing."""
+    named = raw.at_ms is not None or not raw.entry_id.startswith(CONTENT_ID)
+    return content_digest(raw.entry_id if named else f"{session_id}/{raw.entry_id}", raw.at_ms, raw.text)
 
 
 def _message(
@@ -135,7 +141,7 @@ def _message(
         session_id=portion.ref.session_id,
         session_key=known.key,
         entry_id=raw.entry_id,
-        role="user" if raw.role == "user" else "assistant",
+        role=raw.role,
         text=text,
         at=time_of(at_ms),
         speaker=spoken.speaker if spoken else None,

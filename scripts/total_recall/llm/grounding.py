@@ -1,0 +1,357 @@
+"""Is what a model proposes in what was said? Numbers, dates, names and links must come from the batch. Pure.
+
+| what nobody said | then |
+|---|---|
+| a link, an address, a number, a day in words | the line goes |
+| nothing in common with any message, another language | the line goes |
+| an instruction to the agent that is not the owner's | the line goes |
+| a day in ISO form | it is put right where the words tell, else the line is uncertain |
+| a name | the line is uncertain |
+| a rule, preference, goal or habit not in the owner's words | it is told as a fact or an event |
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta, tzinfo
+
+from total_recall.dates import DateMention, annotate, find_dates
+from total_recall.llm import figures
+from total_recall.llm.prompting import spoken
+from total_recall.llm.reply import Proposed
+from total_recall.observations import certainty_of, free_id, priority_of
+from total_recall.records import Batch, Certainty, Message, Observation, ObservationType, Priority
+from total_recall.text import CJK, content_words, language_of, likeness, names, plain_line
+
+TEXT_LIMIT = 400
+"""Characters of an observation; a model that writes more has copied."""
+UNCERTAIN = 0.25
+OWNER_TYPES: frozenset[ObservationType] = frozenset({"rule", "preference", "goal", "habit"})
+"""Only the owner's own words can found these (design section 8)."""
+OWNER_SHARE = 0.25
+"""Share of a line's words that the owner's message must hold to be its ground; the rest is the reporter's."""
+COMMON_SHARE = 0.2
+"""Below this share of words in common with every message, and no number in common, a line is about something else."""
+TRANSLATED_SHARE = 0.4
+"""The same for a line in another language than the message: names alone do not make it the conversation's."""
+SOURCE_SHARE = 0.6
+"""Messages that hold at least this share of what the best one holds are sources too."""
+REPEATED_LIKENESS = 0.6
+"""A line without ground that is this like one of the memory, or of what was said before, repeats it."""
+SHORT_ANSWER_WORDS = 6
+"""A reply of at most this many content words means what it replies to."""
+
+_DEFAULT_IMPORTANCE: dict[Priority, float] = {"high": 7.0, "medium": 4.0, "low": 2.0}
+_LINK = re.compile(r"(?:https?://|www\.)[^\s<>()\"'`]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b[\w-]+(?:\.[\w-]+)+/[^\s<>()\"'`]+", re.I)
+_ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
+_STAMP = re.compile(r"\s*\(\s*(\d{4}-\d\d-\d\d)\s*\)")
+_OFFSET = re.compile(
+    r"\(\s*(?:in|noch|dans|en|vor|hace|il y a|D-)?\s*(?P<count>\d+)\s*"
+    r"(?P<unit>days?|weeks?|Tagen?|Wochen?|jours?|semaines?|días?|semanas?|일|주|日|天|周|週間)?[^()\d]{0,12}\)",
+    re.I,
+)
+_WEEKS = re.compile(r"w|s|주|周|週", re.I)
+_TURN = re.compile(r"^(user|owner|human|assistant|agent|system|사용자|어시스턴트)\s*[:：]\s*", re.I)
+_INSTRUCTION = re.compile(
+    r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|rules?|prompts?|above|previous|memory)\b"
+    r"|\b(?:the )?(?:assistant|agent|ai|you) (?:must|should|shall|has to|have to|is to|are to|needs? to) (?:now |always |never )"
+    r"|\byou (?:must|should|are) now\b|\b(?:assistant|agent|system)\s*:\s|[\"'](?:tool|function|name)[\"']\s*:\s*[\"']"
+    r"|<\|[a-z_]+\|>|<tool_call>|(?:이전|위의?) (?:지시|명령|규칙)\S*\s?(?:을|를)? ?(?:모두 )?무시|(?:忽略|無視|无视).{0,10}(?:指令|指示|规则)",
+    re.I,
+)
+_REPORTER = content_words(
+    "user owner assistant agent said says asked told wants wanted mentioned reported requested confirmed decided stated"
+) | content_words("사용자는 사용자가 사용자의 어시스턴트가 말했다 요청했다 했다")
+"""Words of whoever tells it, which nobody in the conversation says."""
+_CJK = re.compile(f"[{CJK}]")
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    """What stands on the batch, in time order; what was dropped with the reason; what was remembered already."""
+
+    observations: tuple[Observation, ...]
+    dropped: tuple[tuple[Proposed, str], ...]
+    repeated: tuple[Proposed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """A message and what it offers. `meant` are its words and, for a short answer, those that it replies to."""
+
+    message: Message
+    said_on: date
+    words: frozenset[str]
+    meant: frozenset[str]
+    numbers: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ground:
+    """What a batch offers as evidence, what was said before it included; `links` end before punctuation."""
+
+    evidence: tuple[_Evidence, ...]
+    folded: str
+    initials: str
+    numbers: frozenset[str]
+    mentions: tuple[DateMention, ...]
+    days: frozenset[date]
+    said_on: frozenset[date]
+    links: frozenset[str]
+
+
+def ground(proposed: Sequence[Proposed], batch: Batch, *, tz: tzinfo, known: Sequence[str] = ()) -> Grounded:
+    """Check each proposed line against the messages that it is said to come from.
+
+    `known` are lines of the memory that the model was shown: a line that only repeats one of them, or what was said
+    before the batch, is no mistake, but nothing new either.
+    """
+    basis = _basis(batch, known, tz)
+    before = [*known, *(spoken(m) for m in batch.context)]
+    kept: list[Observation] = []
+    dropped: list[tuple[Proposed, str]] = []
+    repeated: list[Proposed] = []
+    for line in proposed:
+        outcome = _check(line, basis, tz)
+        if isinstance(outcome, Observation):
+            if all(outcome.text != other.text for other in kept):
+                kept.append(outcome)
+        elif any(likeness(line.text, other) >= REPEATED_LIKENESS for other in before):
+            repeated.append(line)
+        else:
+            dropped.append((line, outcome))
+    kept.sort(key=lambda o: o.at)
+    return Grounded(tuple(_with_ids(kept)), tuple(dropped), tuple(repeated))
+
+
+def _basis(batch: Batch, known: Sequence[str], tz: tzinfo) -> _Ground:
+    everything = (*batch.context, *batch.messages)
+    texts = [spoken(m) for m in everything]
+    said_on = [m.at.astimezone(tz).date() for m in everything]
+    whole = "\n".join(texts)
+    mentions = tuple(found for text, day in zip(texts, said_on, strict=True) for found in find_dates(text, day))
+    clocks = " ".join(f"{m.at.astimezone(tz):%H:%M}" for m in everything)
+    labels = [label for m in everything for label in (m.speaker, m.channel) if label]
+    named = "\n".join([whole, *labels, *known])
+    folded = _fold(named)
+    return _Ground(
+        evidence=tuple(_evidence(everything, texts, len(batch.context), tz)),
+        folded=folded,
+        initials="".join(word[0] for word in re.findall(r"\w+", folded)),
+        numbers=figures.readings(f"{whole}\n{clocks}"),
+        mentions=mentions,
+        days=frozenset(_days_of(mentions)) | frozenset(said_on) | frozenset(_iso_days(whole)),
+        said_on=frozenset(said_on),
+        links=frozenset(_links(whole)),
+    )
+
+
+def _evidence(everything: Sequence[Message], texts: Sequence[str], first: int, tz: tzinfo) -> Iterable[_Evidence]:
+    for at in range(first, len(everything)):
+        message, words, numbers = everything[at], content_words(texts[at]), figures.readings(texts[at])
+        meant = words
+        if message.role == "user" and at and everything[at - 1].role == "assistant" and len(words) <= SHORT_ANSWER_WORDS:
+            meant = words | content_words(texts[at - 1])
+            numbers |= figures.readings(texts[at - 1])
+        yield _Evidence(message, message.at.astimezone(tz).date(), words, meant, numbers)
+
+
+def _check(line: Proposed, basis: _Ground, tz: tzinfo) -> Observation | str:
+    """The observation, or why the line is dropped."""
+    text = _TURN.sub(lambda match: f"{match[1].capitalize()} said: ", plain_line(line.text))
+    if len(text) > TEXT_LIMIT:
+        text = text[: TEXT_LIMIT - 1].rstrip() + "…"
+    strange = next((link for link in _links(text) if link not in basis.links), None)
+    if strange:
+        return f"link or address that nobody gave: {strange}"
+    ranked = _ranked(text, line, basis, tz)
+    share, best = ranked[0]
+    if share < COMMON_SHARE and not (_readings(text) & best.numbers):
+        return "nothing in common with what was said"
+    if share < TRANSLATED_SHARE and _in_another_language(text, spoken(best.message)):
+        return "in another language than what was said"
+    text, doubtful = _with_right_days(text, best, basis)
+    invented = _invented_number(text, best, basis)
+    if invented:
+        return f"number that nobody said: {invented}"
+    owner_said = _is_owners(text, basis)
+    if _INSTRUCTION.search(text) and not owner_said:
+        return "instruction that the owner did not give"
+    doubtful = doubtful or any(not _is_said(name, basis) for name in names(text))
+    kind, confidence, certainty = _standing(line, owner_said=owner_said, doubtful=doubtful)
+    importance = line.importance if line.importance is not None else _DEFAULT_IMPORTANCE[line.priority or "medium"]
+    importance = round(importance, 1)
+    sources = [one.message for other, one in ranked if one is best or other >= max(share * SOURCE_SHARE, 0.01)][:3]
+    return Observation(
+        id="",
+        text=text,
+        at=best.message.at.astimezone(tz),
+        priority=priority_of(importance),
+        type=kind,
+        importance=importance,
+        confidence=round(confidence, 2),
+        certainty=certainty,
+        refers=_refers(line, text, best, basis),
+        supersedes=line.supersedes,
+        sources=tuple((m.session_id, m.entry_id) for m in sorted(sources, key=lambda m: m.at)),
+    )
+
+
+def _ranked(text: str, line: Proposed, basis: _Ground, tz: tzinfo) -> list[tuple[float, _Evidence]]:
+    """Each message with the share of the line's words that it holds, best first.
+
+    A number in common, the time that the line gives and who speaks only break ties.
+    """
+    mine = content_words(text) - _REPORTER or content_words(text)
+    numbers = _readings(text)
+    ranked = []
+    for one in basis.evidence:
+        at = one.message.at.astimezone(tz)
+        share = len(mine & one.meant) / len(mine) if mine else 0.0
+        share += 0.1 * bool(numbers & one.numbers)
+        share += 0.05 * (line.time == f"{at:%H:%M}") + 0.01 * (line.day == at.date())
+        share += 0.01 * (one.message.role == "user")
+        ranked.append((share, one))
+    ranked.sort(key=lambda pair: pair[0], reverse=True)
+    return ranked
+
+
+def _in_another_language(text: str, said: str) -> bool:
+    mine, theirs = _cjk_share(text), _cjk_share(said)
+    if abs(mine - theirs) > 0.5:
+        return True
+    return language_of(text) != language_of(said, language_of(text))
+
+
+def _cjk_share(text: str) -> float:
+    letters = len(_LETTER.findall(text))
+    return len(_CJK.findall(text)) / letters if letters else 0.0
+
+
+# --- days and numbers ------------------------------------------------------------------------------------------
+
+
+def _with_right_days(text: str, best: _Evidence, basis: _Ground) -> tuple[str, bool]:
+    """(the text, whether a day in it is in doubt). A stamp that is wrong or missing behind "on Friday" is put right
+    where the words resolve to a day that the conversation means."""
+    wrong = [day for day in _iso_days(text) if not _is_meant(day, basis)]
+    for day in wrong:
+        text = _STAMP.sub(lambda match, day=day: "" if match[1] == day.isoformat() else match[0], text)  # type: ignore[misc]
+    if not _ISO.search(text):
+        meant = [m for m in find_dates(text, best.said_on) if m.precision == "day" and not m.written_out]
+        if meant and all(m.day in basis.days for m in meant):
+            text, _ = annotate(text, best.said_on)
+    return text, any(not _is_meant(day, basis) for day in _iso_days(text))
+
+
+def _invented_number(text: str, best: _Evidence, basis: _Ground) -> str | None:
+    """The first number of a line that nobody said. Days that were meant and the days until them do not count."""
+    left = _ISO.sub(" ", unicodedata.normalize("NFKC", text))
+    offsets = {abs((day - said).days) for day in basis.days for said in basis.said_on}
+    left = _OFFSET.sub(lambda match: " " if _days_in(match) in offsets else match[0], left)
+    for mention in reversed(find_dates(left, best.said_on)):
+        if _is_meant(mention.day, basis):
+            left = f"{left[: mention.start]} {left[mention.end :]}"
+    strange = (figure for figure in figures.figures(left) if not figure.readings & basis.numbers)
+    return next((figure.shown for figure in strange), None)
+
+
+def _days_in(offset: re.Match[str]) -> int:
+    return int(offset["count"]) * (7 if offset["unit"] and _WEEKS.match(offset["unit"]) else 1)
+
+
+def _readings(text: str) -> frozenset[str]:
+    return frozenset(r for figure in figures.figures(_ISO.sub(" ", text)) for r in figure.readings)
+
+
+def _days_of(mentions: Iterable[DateMention]) -> Iterable[date]:
+    for mention in mentions:
+        for step in range(7 if mention.precision == "week" else 1):
+            yield mention.day + timedelta(days=step)
+
+
+def _is_meant(day: date, basis: _Ground) -> bool:
+    """Whether a day was named: by words that mean it, without its year, or by its number in a month that was named."""
+    if day in basis.days:
+        return True
+    if any(not m.written_out and (m.day.month, m.day.day) == (day.month, day.day) for m in basis.mentions):
+        return abs(day.year - min(basis.said_on).year) <= 1
+    return str(day.day) in basis.numbers and any((m.day.year, m.day.month) == (day.year, day.month) for m in basis.mentions)
+
+
+def _refers(line: Proposed, text: str, best: _Evidence, basis: _Ground) -> date | None:
+    """The day that the line is about: the model's where it was meant, else the first one in the text."""
+    if line.refers and _is_meant(line.refers, basis):
+        return line.refers
+    mentioned = (m.day for m in find_dates(text, best.said_on) if m.precision == "day" and not m.left_behind)
+    return next((day for day in mentioned if day in basis.days), None)
+
+
+def _iso_days(text: str) -> list[date]:
+    found = []
+    for year, month, day in _ISO.findall(text):
+        try:
+            found.append(date(int(year), int(month), int(day)))
+        except ValueError:
+            continue
+    return found
+
+
+# --- names, links, owners --------------------------------------------------------------------------------------
+
+
+def _fold(text: str) -> str:
+    """Without case and accents."""
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    return unicodedata.normalize("NFC", "".join(c for c in apart if not unicodedata.combining(c)))
+
+
+def _is_said(name: str, basis: _Ground) -> bool:
+    """Whether each part of a name was said, or, for capitals such as PR, the words that they stand for."""
+    for part in re.split(r"[\s/-]+", _fold(name)):
+        stem = part.removesuffix("'s").removesuffix("’s")
+        if stem and stem.rstrip("s") not in basis.folded and stem not in ("user", "assistant"):
+            return name.isupper() and 2 <= len(name) <= 5 and stem in basis.initials
+    return True
+
+
+def _links(text: str) -> list[str]:
+    return [link.rstrip(".,;:!?…*_").casefold() for link in _LINK.findall(text)]
+
+
+def _is_owners(text: str, basis: _Ground) -> bool:
+    """Whether the owner's own words found the line, and nobody else's found it clearly better."""
+    mine = content_words(text) - _REPORTER or content_words(text)
+    shares: dict[bool, float] = {True: 0.0, False: 0.0}
+    for one in basis.evidence:
+        by_owner = one.message.role == "user" and one.message.is_owner
+        shares[by_owner] = max(shares[by_owner], len(mine & one.words) / len(mine) if mine else 0.0)
+    return shares[True] >= OWNER_SHARE and shares[True] >= shares[False] / 2
+
+
+def _standing(
+    line: Proposed, *, owner_said: bool, doubtful: bool
+) -> tuple[ObservationType, float, Certainty]:
+    """(type, confidence, certainty) after the checks."""
+    kind: ObservationType = line.type or "fact"
+    confidence = line.confidence if line.confidence is not None else 0.8
+    if kind in OWNER_TYPES and not owner_said:
+        kind = "event" if kind == "goal" else "fact"
+        confidence = min(confidence, 0.6)
+    if doubtful:
+        confidence = min(confidence, UNCERTAIN)
+    return kind, confidence, certainty_of(confidence)
+
+
+def _with_ids(observations: Sequence[Observation]) -> Iterable[Observation]:
+    taken: set[str] = set()
+    for observation in observations:
+        identity = free_id(observation.text, observation.at, observation.sources, taken)
+        taken.add(identity)
+        yield replace(observation, id=identity)
+
+

@@ -1,0 +1,67 @@
+"""Each benchmark runs, checks itself what it did, and prints one line of JSON. How fast is not for a test to say."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bootstrap import OWN_VERSION, checksum
+
+ROOT = Path(__file__).resolve().parent.parent
+BENCHMARKS = ROOT / "benchmarks"
+TINY = {
+    "idle": ["--sessions", "5", "--runs", "2"],
+    "ingest": ["--megabytes", "0.5", "--sessions", "3", "--runs", "1"],
+    "sqlite_tail": ["--rows", "300", "--sessions", "7", "--new", "10", "--runs", "2"],
+}
+
+
+@pytest.fixture
+def environment(home: Path) -> None:
+    """These tests' own Python environment, in the place where the launcher looks for one."""
+    folder = home / ".local" / "share" / "total-recall"
+    folder.mkdir(parents=True)
+    name = f"env-{checksum((ROOT / 'requirements.txt').read_bytes())}-{OWN_VERSION}"
+    (folder / name).symlink_to(sys.prefix)
+
+
+def figures(name: str) -> dict[str, Any]:
+    command = [sys.executable, str(BENCHMARKS / f"{name}.py"), *TINY[name]]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stdout.splitlines()
+    found: dict[str, Any] = json.loads(line)
+    assert found["benchmark"] == name
+    return found
+
+
+def test_idle(environment: None) -> None:
+    found = figures("idle")
+    assert {found[kind]["ratio"] > 0 for kind in ("files", "database")} == {True}
+
+
+def test_ingest(environment: None) -> None:
+    found = figures("ingest")
+    assert found["files"] == 3
+    assert found["messages"] > 20
+    assert found["offline"]["messages"] > 100
+    assert found["speed"] > 0 and found["peak_mb"] > 0
+    assert set(found["next_ms"]) == {"big", "small"}
+
+
+def test_sqlite_tail() -> None:
+    found = figures("sqlite_tail")
+    assert found["messages"] == 300
+    assert found["longest_read_ms"] > 0
+    assert found["tail_ms"] > 0 and found["no_mark_ms"] > 0
+
+
+def test_every_benchmark_is_run_here_and_described() -> None:
+    scripts = {path.stem for path in BENCHMARKS.glob("*.py") if "__main__" in path.read_text("utf-8")}
+    readme = (BENCHMARKS / "README.md").read_text("utf-8")
+    assert scripts == set(TINY)
+    assert all(f"benchmarks/{name}.py" in readme for name in scripts)
