@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from bootstrap import OWN_VERSION, checksum
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -146,11 +146,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     when = observing.add_mutually_exclusive_group()
     when.add_argument(
-        "--since", type=_moment, metavar="WHEN", help="also take what was marked as seen, from then on: 36h, 7d, 2026-11-28"
+        "--since",
+        type=_moment,
+        metavar="WHEN",
+        help="also take what was marked as seen, from then on: 36h, 7d, 2026-11-28",
     )
     when.add_argument("--all", action="store_true", help="also take everything that was marked as seen")
     observing.add_argument("--session", metavar="ID", help="only this session, the whole of it")
-    observing.add_argument("--max-batches", type=_count, metavar="N", help="ask a model for at most N batches in this run")
+    observing.add_argument(
+        "--max-batches", type=_count, metavar="N", help="ask a model for at most N batches in this run"
+    )
 
     reflecting = commands.add_parser(
         "reflect",
@@ -161,7 +166,9 @@ def _parser() -> argparse.ArgumentParser:
     reflecting.add_argument("--force", action="store_true", help="whether or not it is long")
 
     undoing = commands.add_parser(
-        "undo", help="take the last reflection back", description="Put back what a reflection took out, keep what came since."
+        "undo",
+        help="take the last reflection back",
+        description="Put back what a reflection took out, keep what came since.",
     )
     undoing.add_argument("what", choices=["reflect"], help="what to undo")
 
@@ -170,7 +177,9 @@ def _parser() -> argparse.ArgumentParser:
         help="what the agent reads at session start",
         description="The memory as an agent gets it: rules and preferences first, then the days, within a budget.",
     )
-    reading.add_argument("--budget-tokens", type=_count, default=context.BUDGET_TOKENS, metavar="N", help="default: %(default)s")
+    reading.add_argument(
+        "--budget-tokens", type=_count, default=context.BUDGET_TOKENS, metavar="N", help="default: %(default)s"
+    )
 
     looking = commands.add_parser(
         "status", help="what is remembered, what waits, and every setting", description="Look, and change nothing."

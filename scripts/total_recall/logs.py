@@ -17,7 +17,9 @@ def append(path: Path, at: datetime, line: str) -> str | None:
         _rotate(path)
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            os.write(handle, f"{at.isoformat(timespec='seconds')} {' '.join(line.split())}\n".encode("utf-8", "replace"))
+            os.write(
+                handle, f"{at.isoformat(timespec='seconds')} {' '.join(line.split())}\n".encode("utf-8", "replace")
+            )
         finally:
             os.close(handle)
     except OSError as error:

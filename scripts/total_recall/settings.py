@@ -59,10 +59,27 @@ SPECS: tuple[Spec, ...] = (
     Spec("REFLECTOR_WORD_THRESHOLD", "8000", _COUNT, "words in observations.md above which it is consolidated"),
     Spec("DREAM_TOKEN_TARGET", "8000", _COUNT, "tokens that the nightly consolidation aims at"),
     Spec("READ_ONLY_MODE", "false", "true or false", "the nightly consolidation only shows what it would do"),
-    Spec("TOTAL_RECALL_TZ", "", "a time zone such as Asia/Seoul", "the user's time zone; default: OpenClaw's, else this computer's"),
-    Spec("TOTAL_RECALL_SESSIONS", ",".join(SELECTABLE), f"a comma list of {', '.join(SELECTABLE)}", "which conversations are observed"),
-    Spec("TOTAL_RECALL_DAILY_TOKENS", "", "a whole number from 1", "tokens that models may use a day; what is over waits"),
-    Spec("TOTAL_RECALL_BATCH_TOKENS", "6000", "a whole number from 500 to 1000000", "tokens that are compressed at a time"),
+    Spec(
+        "TOTAL_RECALL_TZ",
+        "",
+        "a time zone such as Asia/Seoul",
+        "the user's time zone; default: OpenClaw's, else this computer's",
+    ),
+    Spec(
+        "TOTAL_RECALL_SESSIONS",
+        ",".join(SELECTABLE),
+        f"a comma list of {', '.join(SELECTABLE)}",
+        "which conversations are observed",
+    ),
+    Spec(
+        "TOTAL_RECALL_DAILY_TOKENS", "", "a whole number from 1", "tokens that models may use a day; what is over waits"
+    ),
+    Spec(
+        "TOTAL_RECALL_BATCH_TOKENS",
+        "6000",
+        "a whole number from 500 to 1000000",
+        "tokens that are compressed at a time",
+    ),
 )
 
 Origin = Literal["environment", ".env", "openclaw.json", "default"]
@@ -164,7 +181,9 @@ def load(
         observer_fallback_model=lookup.text("OBSERVER_FALLBACK_MODEL"),
         reflector_model=lookup.text("REFLECTOR_MODEL"),
         reflector_fallback_model=lookup.text("REFLECTOR_FALLBACK_MODEL"),
-        daily_tokens=lookup.count("TOTAL_RECALL_DAILY_TOKENS", high=10**12) if lookup.text("TOTAL_RECALL_DAILY_TOKENS") else None,
+        daily_tokens=lookup.count("TOTAL_RECALL_DAILY_TOKENS", high=10**12)
+        if lookup.text("TOTAL_RECALL_DAILY_TOKENS")
+        else None,
         observer_lookback_min=lookup.count("OBSERVER_LOOKBACK_MIN"),
         observer_morning_lookback_min=lookup.count("OBSERVER_MORNING_LOOKBACK_MIN"),
         observer_line_threshold=lookup.count("OBSERVER_LINE_THRESHOLD"),

@@ -693,14 +693,16 @@ class State:
 
     def tokens_since(self, at: datetime) -> int:
         """Tokens, in and out, of all calls from then on."""
-        query = "SELECT coalesce(sum(coalesce(tokens_in, 0) + coalesce(tokens_out, 0)), 0) FROM model_call WHERE at >= ?"
+        query = (
+            "SELECT coalesce(sum(coalesce(tokens_in, 0) + coalesce(tokens_out, 0)), 0) FROM model_call WHERE at >= ?"
+        )
         return cast(int, self._rows(query, (round(at.timestamp() * 1000),))[0][0])
 
     def calls(self, since: datetime) -> list[ModelCall]:
         """The calls from then on, oldest first."""
         rows = self._rows(
-            "SELECT at, purpose, model, outcome, seconds, tokens_in, tokens_out, tokens_cached, cost_usd FROM model_call "
-            "WHERE at >= ? ORDER BY at, id",
+            "SELECT at, purpose, model, outcome, seconds, tokens_in, tokens_out, tokens_cached, cost_usd "
+            "FROM model_call WHERE at >= ? ORDER BY at, id",
             (round(since.timestamp() * 1000),),
         )
         return [ModelCall(datetime.fromtimestamp(row[0] / 1000, timezone.utc), *row[1:]) for row in rows]

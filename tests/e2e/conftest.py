@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+
 from conversation import GREETING, SCRIPT
 from openclaw_host import OpenClaw, tail
 from scripted_model import ScriptedModel, serving

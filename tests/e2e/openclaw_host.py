@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import zstandard
+
 from scripted_model import ScriptedModel
 
 GATEWAY_START_SECONDS = 90.0

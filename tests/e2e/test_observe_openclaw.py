@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+
 from conversation import (
     AFTER_NEW,
     AFTER_RESET,

@@ -12,10 +12,10 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from conversations import CONVERSATIONS, Conversation
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conversations import CONVERSATIONS, Conversation
 from total_recall.llm import cues, offline
 from total_recall.llm.scoring import priority_of
 from total_recall.records import Batch, Message, Observation

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta, timezone
 from typing import get_args
+from zlib import crc32
 
 import pytest
 from hypothesis import example, given, settings
@@ -33,7 +34,7 @@ def observed(
 ) -> Observation:
     """An observation of so many days ago; `refers_in` counts days from today."""
     return Observation(
-        id=id or f"id{abs(hash((text, days_ago))):x}",
+        id=id or f"i{crc32(f'{text} {days_ago}'.encode()):x}",
         text=text,
         at=NOON - timedelta(days=days_ago),
         priority=priority,
@@ -96,7 +97,7 @@ def test_rules_preferences_and_goals_stand_before_the_days_newest_last() -> None
     assert context.tokens == estimate_tokens(context.text)
 
 
-@pytest.mark.parametrize("raw", ["", "# Observations Log\n\nMy own words.\n", "Date: 2026-11-30\n- 🔴 <!-- dc:id=a -->\n"])
+@pytest.mark.parametrize("raw", ["", "# Observations Log\n\nMine.\n", "Date: 2026-11-30\n- 🔴 <!-- dc:id=a -->\n"])
 def test_a_memory_without_anything_to_show_gives_no_text(raw: str) -> None:
     context = build(parse(raw.encode()), today=TODAY)
     assert (context.text, context.tokens, context.characters) == ("", 0, 0)
@@ -223,9 +224,9 @@ def test_a_rule_below_an_event_stands_with_the_rules_and_takes_its_own_details_a
 # --- the budget
 
 
-def filled(per_day: int, days: int, priority: Priority = "low") -> list[Observation]:
+def filled(per_day: int, days: int) -> list[Observation]:
     return [
-        observed(f"Small thing number {n} of the day, noted in passing", days_ago=day, id=f"e{day}x{n}", priority=priority)
+        observed(f"Small thing number {n} of the day, noted in passing", days_ago=day, id=f"e{day}x{n}", priority="low")
         for day in range(days, -1, -1)
         for n in range(per_day)
     ]
@@ -333,9 +334,8 @@ def test_with_the_text_before_every_addition_only_adds(
     for count in range(1, len(block) + 1):
         context = build(document_of(*block[:count]), today=TODAY, previous=text)
         assert context.text.startswith(text.removesuffix(CLOSING))
-        assert all((o.text + "\n" in context.text) or (o.text + " [" in context.text) for o in block[:count]) or (
-            "expired" in context.left_out
-        )
+        assert context.left_out.keys() <= {"expired"}
+        assert sum(context.shown.values()) + context.left_out.get("expired", 0) == count
         text = context.text
 
 
@@ -376,14 +376,14 @@ def test_a_text_before_that_is_none_of_ours_changes_nothing(previous: str) -> No
     assert build(document_of(*block), today=TODAY, previous=previous).text == context_of(*block).text
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_at_the_edge_of_the_budget_the_beginning_changes_seldom(seed: int) -> None:
-    """400 lines over 20 days, one at a time: most of them leave the beginning as it is."""
+    """300 lines over 15 days, one at a time: few of them change the beginning."""
     chance = random.Random(seed)
-    kinds = chance.choices(get_args(ObservationType), [8, 4, 6, 1, 1, 1, 0.3], k=400)
+    kinds = chance.choices(get_args(ObservationType), [8, 4, 6, 1, 1, 1, 0.3], k=300)
     block = [
         observed(
-            f"Note {n}: the office in Lyon answered the letter", kind, 19 - n // 20, id=f"n{n}",
+            f"Note {n}: the office in Lyon answered the letter", kind, 14 - n // 20, id=f"n{n}",
             priority=chance.choice(get_args(Priority)),
         )
         for n, kind in enumerate(kinds)
@@ -396,8 +396,8 @@ def test_at_the_edge_of_the_budget_the_beginning_changes_seldom(seed: int) -> No
         at_the_edge += "no room" in context.left_out
         assert context.tokens <= 3000
         text = context.text
-    assert at_the_edge > 150
-    assert changes < 30
+    assert at_the_edge > 100
+    assert changes < 15
 
 
 def test_nothing_in_the_text_depends_on_the_hour_or_the_run() -> None:
@@ -467,7 +467,7 @@ def test_no_line_gets_out_of_the_fence(lines: list[str], with_previous: bool) ->
         return
     assert text.startswith(OPENING)
     assert text.endswith(CLOSING)
-    assert len(re.findall(r"<\s*(?:[/!?|<]|[^\W\d_])", text)) == 2
+    assert len(re.findall(r"<(?:\s*[/!?|<]|[^\W\d_])", text)) == 2
     assert "<!--" not in text
     inside = text.removeprefix(OPENING).removesuffix(CLOSING)
     assert all(re.match(r"(?:## |(?:  )*- [🔴🟡🟢] |\Z)", line) for line in inside.split("\n"))

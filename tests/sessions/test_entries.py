@@ -222,8 +222,8 @@ def test_a_shortened_line_is_the_same_json_with_shorter_strings(texts: list[str]
     for text, short in zip(texts, json.loads(kept), strict=True):
         stored = len(json.dumps(text, ensure_ascii=ascii_only).encode()) - 2
         # Half of an escaped pair may stay where it was cut.
-        start = HALF_PAIR.sub("", short.removesuffix(" …"))
-        assert short == text if stored <= 23 else text.startswith(start)
+        kept_of_it = HALF_PAIR.sub("", short.removesuffix(" …"))
+        assert short == text if stored <= 23 else text.startswith(kept_of_it)
 
 
 def test_a_shortened_line_that_was_short_is_untouched() -> None:

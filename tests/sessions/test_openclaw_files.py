@@ -14,6 +14,7 @@ import pytest
 
 from builders import (
     DELETED,
+    IMPORT_ROOTS,
     NOW,
     OTHER,
     RESET,
@@ -192,9 +193,8 @@ def test_a_line_of_a_hundred_megabytes_is_read_in_bounded_memory(store: Home) ->
         for _ in range(100):
             stream.write(b"QUJD" * (1 << 18))
         stream.write(end)
-    roots = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "scripts")]
     done = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(store.root), str(store.own), *roots],
+        [sys.executable, "-c", MEASURE, str(store.root), str(store.own), *IMPORT_ROOTS],
         capture_output=True,
         text=True,
         check=True,

@@ -16,6 +16,7 @@ import zstandard
 
 from builders import (
     DELETED,
+    IMPORT_ROOTS,
     OTHER,
     SCHEMA_4,
     SCHEMA_23,
@@ -547,12 +548,12 @@ def test_the_usual_run_reads_nothing_but_the_new_rows(
     connect = sqlite3.connect
 
     def traced(*args: Any, **keywords: Any) -> sqlite3.Connection:
-        db = connect(*args, **keywords)
+        db: sqlite3.Connection = connect(*args, **keywords)
         if "mode=ro" in str(args[0]):
             db.set_trace_callback(asked.append)
         return db
 
-    monkeypatch.setattr(openclaw_sqlite.sqlite3, "connect", traced)
+    monkeypatch.setattr(sqlite3, "connect", traced)
     assert store.read() == ["one"]
     monkeypatch.undo()
     queries = [query for query in asked if query.startswith("SELECT") and openclaw_sqlite.NEWEST_ROW not in query]
@@ -578,9 +579,8 @@ for n in range(400):
 
 
 def test_a_host_that_writes_meanwhile_is_read_without_loss(store: Home, newest_schema: Database) -> None:
-    roots = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "scripts")]
     host = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(store.database), *roots],
+        [sys.executable, "-c", WRITER, str(store.database), *IMPORT_ROOTS],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

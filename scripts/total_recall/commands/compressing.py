@@ -31,7 +31,7 @@ _FREE_DEFAULTS = {
     "observer": ("stepfun/step-3.5-flash:free", "nvidia/nemotron-3-nano-30b-a3b:free"),
     "reflector": ("nvidia/nemotron-3-super-120b-a12b:free", "openrouter/hunter-alpha"),
 }
-"""Used on OpenRouter alone, and only while no model is named. Free models come and go; the provider's list stands behind."""
+"""Used on OpenRouter alone, and only while no model is named. Free models come and go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def _asking(client: Client, purpose: str) -> Callable[[str, Sequence[ChatMessage
 def asking_reflector(
     settings: Settings, record: Callable[[ModelCall], None]
 ) -> Iterator[tuple[Callable[[str, str], str] | None, str | None]]:
-    """(ask(system, user) → reply, why nobody is asked). `ask` tries the models in turn and raises the last ModelError."""
+    """(ask(system, user) → reply, why nobody is asked). `ask` tries each model and raises the last ModelError."""
     choice = choose(settings, "reflector")
     if choice.endpoint is None:
         yield None, choice.why_offline

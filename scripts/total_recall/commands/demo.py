@@ -1,4 +1,4 @@
-"""demo: the main job on real transcripts that come with the source, in a scratch workspace, with no model and no network."""
+"""demo: the main job on real transcripts that come with the source, in a scratch workspace, without a model."""
 
 from __future__ import annotations
 
@@ -33,10 +33,21 @@ class Result:
 
     def lines(self) -> list[str]:
         """The answer for a person."""
-        said = ["Real OpenClaw sessions of two generations, read with the offline compressor (no model, no network).", ""]
+        said = [
+            "Real OpenClaw sessions of two generations, read with the offline compressor (no model, no network).",
+            "",
+        ]
         for one in self.shown:
-            said += [f"== {one.name}: {one.messages} messages became this observations.md", "", one.document.strip(), ""]
-        said += ["That was a scratch workspace; nothing of yours was read or written.", "For your own sessions: scripts/total-recall observe"]
+            said += [
+                f"== {one.name}: {one.messages} messages became this observations.md",
+                "",
+                one.document.strip(),
+                "",
+            ]
+        said += [
+            "That was a scratch workspace; nothing of yours was read or written.",
+            "For your own sessions: scripts/total-recall observe",
+        ]
         return said
 
 
@@ -44,7 +55,9 @@ def run() -> Result:
     """Observe each shipped store in a temporary home. Raises TotalRecallError where they are not shipped."""
     homes = resources.demo_homes()
     if not homes:
-        raise TotalRecallError("the demo's transcripts come with the source only; run `total-recall observe` on your own sessions")
+        raise TotalRecallError(
+            "the demo's transcripts come with the source only; run `total-recall observe` on your own sessions"
+        )
     shown = []
     with tempfile.TemporaryDirectory(prefix="total-recall-demo-") as scratch:
         for home in homes:

@@ -36,6 +36,7 @@ COMMIT_SECONDS = 2.0
 LAST_RUN = ".observer-last-run"
 LAST_HASH = ".observer-last-hash"
 
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What the command line asked for. `since` is aware; `argv` is what the gate files this run under."""
@@ -296,13 +297,16 @@ def _allowed(
 ) -> bool:
     """Whether the models may take one more batch now; if not, what waits says why."""
     if options.max_batches is not None and number >= options.max_batches:
-        tally.notes.append(f"stopped after {_counted(number, 'batch', 'batches')} (--max-batches); the next run goes on")
+        tally.notes.append(
+            f"stopped after {_counted(number, 'batch', 'batches')} (--max-batches); the next run goes on"
+        )
         return False
     if settings.daily_tokens is not None:
         used = state.tokens_since(now.astimezone(settings.tz).replace(hour=0, minute=0, second=0, microsecond=0))
         if used + batch.tokens > settings.daily_tokens:
             tally.notes.append(
-                f"{used:,} of today's {settings.daily_tokens:,} tokens are used (TOTAL_RECALL_DAILY_TOKENS); the rest waits"
+                f"{used:,} of today's {settings.daily_tokens:,} tokens are used (TOTAL_RECALL_DAILY_TOKENS); "
+                "the rest waits"
             )
             return False
     return True

@@ -130,7 +130,7 @@ class Result:
             said += _memory_lines(memory)
         said += [f"warning: {line}" for line in self.problems]
         if self.costs is not None:
-            return said + ["", *_cost_lines(self.costs)]
+            return [*said, "", *_cost_lines(self.costs)]
         said += ["", f"Compressor: {self.compressor}", f"Time zone:  {self.time_zone}", "", "Settings"]
         width = max(len(s.name) for s in self.settings)
         said += [f"  {s.name:<{width}}  {s.value or '-'}  ({s.origin})" for s in self.settings]
@@ -139,9 +139,10 @@ class Result:
 
 def _memory_lines(memory: MemoryStatus) -> list[str]:
     marks = " ".join(f"{sign} {memory.priorities.get(name, 0)}" for name, sign in _SIGNS)
+    size = f"{memory.words:,} words, about {memory.tokens:,} tokens"
     said = [
         f"Memory      {memory.memory_dir / 'observations.md'}",
-        f"            {memory.observations} observations ({marks}), {memory.words:,} words, about {memory.tokens:,} tokens",
+        f"            {memory.observations} observations ({marks}), {size}",
         f"Agents      {', '.join(memory.agents)}",
     ]
     for store in memory.stores:
@@ -244,9 +245,7 @@ def _memory(place: Place, config: Configuration) -> MemoryStatus:
     return MemoryStatus(
         memory_dir=place.memory_dir,
         agents=place.agents,
-        stores=tuple(
-            StoreStatus(s.name, str(s.location), s.transcripts(), tuple(s.unread())) for s in place.sources
-        ),
+        stores=tuple(StoreStatus(s.name, str(s.location), s.transcripts(), tuple(s.unread())) for s in place.sources),
         observations=len(document.observations),
         priorities=dict(Counter(entry.priority for entry in document.observations)),
         words=count_words(text),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,15 +47,23 @@ class HostConfig:
 
 def load(state_dir: Path, config_path: Path, home: Path, default_workspace: Path) -> HostConfig:
     """Read the configuration; an absent file means the host's defaults, a broken one that and a `problem`."""
-    problem: str | None = None
-    config: Mapping[str, object] = {}
-    try:
-        config = _parse(config_path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        pass
-    except (OSError, ValueError, RecursionError) as error:
-        problem = f"{config_path} cannot be read ({_first_line(error)}): OpenClaw's defaults are assumed"
+    config, problem = _read(config_path)
     return _interpret(config, state_dir, home, default_workspace, problem)
+
+
+def _read(path: Path, tries: int = 3) -> tuple[Mapping[str, object], str | None]:
+    """(The configuration, what is wrong with it). A person or the host may be saving it: a torn read is repeated."""
+    problem = None
+    for attempt in range(tries):
+        if attempt:
+            time.sleep(0.05)
+        try:
+            return _parse(path.read_text(encoding="utf-8-sig")), None
+        except FileNotFoundError:
+            return {}, None
+        except (OSError, ValueError, RecursionError) as error:
+            problem = f"{path} cannot be read ({_first_line(error)}): OpenClaw's defaults are assumed"
+    return {}, problem
 
 
 def _parse(text: str) -> Mapping[str, object]:

@@ -215,9 +215,7 @@ class Client:
         """
         ends = self._monotonic() + deadline_seconds
         retrying = tenacity.Retrying(
-            stop=lambda state: (
-                state.attempt_number >= ATTEMPTS or self._monotonic() + state.upcoming_sleep >= ends
-            ),
+            stop=lambda state: state.attempt_number >= ATTEMPTS or self._monotonic() + state.upcoming_sleep >= ends,
             wait=_wait,
             retry=tenacity.retry_if_exception_type(_Retry),
             sleep=self._sleep,
@@ -310,14 +308,17 @@ class Client:
         deadline = _Deadline(left)
         kind = "busy"
         try:
-            with deadline, self._http.stream(
-                "POST",
-                self.endpoint.chat_url,
-                content=self._request(model, messages, max_tokens),
-                headers=self._headers(),
-                timeout=httpx.Timeout(read, connect=min(CONNECT_SECONDS, read)),
-                extensions={"trace": deadline.watch},
-            ) as response:
+            with (
+                deadline,
+                self._http.stream(
+                    "POST",
+                    self.endpoint.chat_url,
+                    content=self._request(model, messages, max_tokens),
+                    headers=self._headers(),
+                    timeout=httpx.Timeout(read, connect=min(CONNECT_SECONDS, read)),
+                    extensions={"trace": deadline.watch},
+                ) as response,
+            ):
                 raw = _read(response)
             headers = {name.lower(): value for name, value in response.headers.items()}
             body = _unpacked(raw, headers.get("content-encoding", ""))

@@ -45,7 +45,9 @@ SHORT_ANSWER_WORDS = 6
 """A reply of at most this many content words means what it replies to."""
 
 _DEFAULT_IMPORTANCE: dict[Priority, float] = {"high": 7.0, "medium": 4.0, "low": 2.0}
-_LINK = re.compile(r"(?:https?://|www\.)[^\s<>()\"'`]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b[\w-]+(?:\.[\w-]+)+/[^\s<>()\"'`]+", re.I)
+_LINK = re.compile(
+    r"(?:https?://|www\.)[^\s<>()\"'`]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b[\w-]+(?:\.[\w-]+)+/[^\s<>()\"'`]+", re.I
+)
 _ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 _STAMP = re.compile(r"\s*\(\s*(\d{4}-\d\d-\d\d)\s*\)")
 _OFFSET = re.compile(
@@ -154,7 +156,12 @@ def _evidence(everything: Sequence[Message], texts: Sequence[str], first: int, t
     for at in range(first, len(everything)):
         message, words, numbers = everything[at], content_words(texts[at]), figures.readings(texts[at])
         meant = words
-        if message.role == "user" and at and everything[at - 1].role == "assistant" and len(words) <= SHORT_ANSWER_WORDS:
+        if (
+            message.role == "user"
+            and at
+            and everything[at - 1].role == "assistant"
+            and len(words) <= SHORT_ANSWER_WORDS
+        ):
             meant = words | content_words(texts[at - 1])
             numbers |= figures.readings(texts[at - 1])
         yield _Evidence(message, message.at.astimezone(tz).date(), words, meant, numbers)
@@ -280,7 +287,9 @@ def _is_meant(day: date, basis: _Ground) -> bool:
         return True
     if any(not m.written_out and (m.day.month, m.day.day) == (day.month, day.day) for m in basis.mentions):
         return abs(day.year - min(basis.said_on).year) <= 1
-    return str(day.day) in basis.numbers and any((m.day.year, m.day.month) == (day.year, day.month) for m in basis.mentions)
+    return str(day.day) in basis.numbers and any(
+        (m.day.year, m.day.month) == (day.year, day.month) for m in basis.mentions
+    )
 
 
 def _refers(line: Proposed, text: str, best: _Evidence, basis: _Ground) -> date | None:
@@ -333,9 +342,7 @@ def _is_owners(text: str, basis: _Ground) -> bool:
     return shares[True] >= OWNER_SHARE and shares[True] >= shares[False] / 2
 
 
-def _standing(
-    line: Proposed, *, owner_said: bool, doubtful: bool
-) -> tuple[ObservationType, float, Certainty]:
+def _standing(line: Proposed, *, owner_said: bool, doubtful: bool) -> tuple[ObservationType, float, Certainty]:
     """(type, confidence, certainty) after the checks."""
     kind: ObservationType = line.type or "fact"
     confidence = line.confidence if line.confidence is not None else 0.8
@@ -353,5 +360,3 @@ def _with_ids(observations: Sequence[Observation]) -> Iterable[Observation]:
         identity = free_id(observation.text, observation.at, observation.sources, taken)
         taken.add(identity)
         yield replace(observation, id=identity)
-
-

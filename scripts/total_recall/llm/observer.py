@@ -103,7 +103,7 @@ class ModelObserver:
         self._system = system
         self._tz = tz
 
-    def compress(self, batch: Batch, knowledge: Knowledge = Knowledge()) -> Compressed:  # noqa: B008  # frozen
+    def compress(self, batch: Batch, knowledge: Knowledge = Knowledge()) -> Compressed:  # frozen
         """The batch's observations by the first model that gives a useful answer, else offline.
 
         A part that did not fit, or that a cut answer did not reach, is asked about again on its own.
@@ -184,10 +184,8 @@ class ModelObserver:
         job.calls += 1
         return self._ask(model.name, messages, model.reply_tokens)
 
-    def _judged(
-        self, model: _Model, part: Batch, answer: Answer, read: ReadReply, grounded: Grounded
-    ) -> _Outcome:
-        """Whether the answer is of use: most of its lines stand on the conversation, or it says that there is nothing."""
+    def _judged(self, model: _Model, part: Batch, answer: Answer, read: ReadReply, grounded: Grounded) -> _Outcome:
+        """Whether the answer is of use: most lines stand on the conversation, or it says there is nothing."""
         note = _dropped(model.name, grounded)
         if grounded.observations and len(grounded.dropped) <= len(grounded.observations):
             rest = _after(part, grounded.observations) if read.cut else ()

@@ -110,7 +110,9 @@ def read_reply(text: str, thoughts: str = "", *, cut: bool = False) -> ReadReply
         problems.append(f"{len(found) - len(unique)} of {len(found)} lines were repetitions")
     nothing = not unique and not cut and (bool(found) or _says_nothing(lines))
     if not unique and not nothing:
-        problems.append("its answer ended at the length limit before a line was whole" if cut else "no line that is an observation")
+        problems.append(
+            "its answer ended at the length limit before a line was whole" if cut else "no line that is an observation"
+        )
     return ReadReply(tuple(reversed(unique.values())), nothing, cut, tuple(problems))
 
 
@@ -163,7 +165,9 @@ def read_line(line: str) -> Proposed | None:
         return None
     metadata = _METADATA.search(match["text"])
     said = match["text"][: metadata.start()] if metadata else match["text"]
-    fields = {name.lower(): value for name, value in _FIELD.findall(match["text"][metadata.start() :] if metadata else "")}
+    fields = {
+        name.lower(): value for name, value in _FIELD.findall(match["text"][metadata.start() :] if metadata else "")
+    }
     text = said.strip().strip("*_").strip()
     is_bullet = bool(_HAS_BULLET.match(line))
     if not text or _PLACEHOLDER.match(text) or not (match["mark"] or (is_bullet and (match["time"] or fields))):
@@ -207,7 +211,9 @@ def _from_json(text: str) -> Iterator[Proposed]:
             if proposed is not None:
                 yield proposed
         elif isinstance(item, dict):
-            said = next((item[n] for n in ("text", "observation", "content", "line") if isinstance(item.get(n), str)), "")
+            said = next(
+                (item[n] for n in ("text", "observation", "content", "line") if isinstance(item.get(n), str)), ""
+            )
             inner = read_line(said)
             if inner is not None:
                 yield inner

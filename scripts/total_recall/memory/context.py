@@ -152,7 +152,7 @@ def build(
     to be shown now can be told by adding to it, that is done (see the module). Never raises.
     """
     units, left_out = _units(document, today)
-    if previous.startswith(f"{OPENING}\n## ") and previous.endswith(CLOSING):
+    if previous.startswith(f"{OPENING}\n## ") and previous.endswith(f"\n{CLOSING}"):
         pieces, kept = _continued(units, previous)
         longer = _context(pieces, kept, left_out, budget_tokens)
         fits = longer.tokens <= budget_tokens and longer.characters < character_limit

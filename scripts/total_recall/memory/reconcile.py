@@ -65,7 +65,9 @@ class _Line:
 def reconcile(new: Sequence[Observation], standing: Sequence[Standing]) -> Reconciled:
     """Compare each new observation with those that stand and with the new ones before it."""
     lines = [
-        _line(e.id, e.text, e.type, e.heading, e.refers) for e in standing if e.id is not None and e.superseded_by is None
+        _line(e.id, e.text, e.type, e.heading, e.refers)
+        for e in standing
+        if e.id is not None and e.superseded_by is None
     ]
     by_word: dict[str, set[int]] = {}
     for at, line in enumerate(lines):
@@ -92,9 +94,7 @@ def reconcile(new: Sequence[Observation], standing: Sequence[Standing]) -> Recon
     return Reconciled(tuple(kept), tuple(duplicates), tuple(superseded.items()))
 
 
-def _line(
-    name: str, text: str, kind: ObservationType | None, day: date | None, refers: date | None
-) -> _Line:
+def _line(name: str, text: str, kind: ObservationType | None, day: date | None, refers: date | None) -> _Line:
     plain = plain_line(text)
     return _Line(name, plain, kind, day, refers, numbers(plain), content_words(_without_times(plain)), negations(plain))
 
@@ -136,11 +136,11 @@ def _takes_the_place_of(line: _Line, other: _Line) -> bool:
 
 
 _CORRECTION = re.compile(
-    r"^\W*(?:correction|update|actually|scratch that|i was wrong|정정|수정|아니다|실은|korrektur|corrección|correction)\b\W*", re.I
+    r"^\W*(?:correction|update|actually|scratch that|i was wrong|정정|수정|아니다|실은|korrektur|corrección|correction)\b\W*",
+    re.I,
 )
 _DENIAL_WORDS = frozenset(
-    "not no never none without cannot can't won't don't doesn't didn't isn't aren't wasn't weren't longer nicht kein keine "
-    "nie nunca pas jamais allowed-not".split()
+    ["not", "no", "never", "none", "without", "cannot", "can't", "won't", "don't", "doesn't", "didn't", "isn't", "aren't", "wasn't", "weren't", "longer", "nicht", "kein", "keine", "nie", "nunca", "pas", "jamais", "allowed-not"]
 )
 
 
@@ -193,7 +193,9 @@ _ATTRIBUTES: tuple[_Attribute, ...] = (
     ),
     _Attribute(
         "employer",
-        _forms(rf"{_WHO}(?:now )?(?:works?|working|started|starts) (?:at|for) (?P<value>[A-Z][\w'’&-]+(?: [A-Z][\w'’&-]+)*)"),
+        _forms(
+            rf"{_WHO}(?:now )?(?:works?|working|started|starts) (?:at|for) (?P<value>[A-Z][\w'’&-]+(?: [A-Z][\w'’&-]+)*)"
+        ),
     ),
     _Attribute(
         "phone or code",
@@ -248,7 +250,9 @@ def _same_person(one: str, other: str, *values: str) -> bool:
     return not (mine - theirs or theirs - mine) and first[0] == first[1]
 
 
-_SUBJECT_START = re.compile(r"^(?P<name>[A-Z][\w'’-]+) (?:now |has |is )?(?:lives?|living|moved|works?|started|relocated)")
+_SUBJECT_START = re.compile(
+    r"^(?P<name>[A-Z][\w'’-]+) (?:now |has |is )?(?:lives?|living|moved|works?|started|relocated)"
+)
 
 
 def _first_name(text: str) -> str | None:

@@ -11,6 +11,8 @@ from total_recall.state import Queued
 
 FRAME_TOKENS = 12
 """What naming the speaker and the time of a message costs."""
+LEAST_CHARACTERS = 64
+"""What is kept of a message however small the budget."""
 
 
 def batches(
@@ -52,14 +54,10 @@ def _trimmed(message: Message, limit_tokens: int, count: Callable[[str], int]) -
         # No character costs more than four tokens, so this one fits without counting.
         return message, count(text)
     # What lies beyond eight characters a token is cut without counting it: it could not stay in any case.
-    rough = _without_middle(text, limit_tokens * 8)
-    tokens = count(rough)
-    while tokens > limit_tokens:
-        rough = _without_middle(text, max(64, int(len(rough) * limit_tokens / tokens * 0.9)))
-        tokens = count(rough)
-        if len(rough) <= 200:
-            break
-    return (message if rough == text else replace(message, text=rough)), tokens
+    keep = min(len(text), limit_tokens * 8)
+    while (tokens := count(cut := _without_middle(text, keep))) > limit_tokens and keep > LEAST_CHARACTERS:
+        keep = max(LEAST_CHARACTERS, int(keep * min(0.9, limit_tokens / tokens)))
+    return (message if cut == text else replace(message, text=cut)), tokens
 
 
 def _without_middle(text: str, keep: int) -> str:

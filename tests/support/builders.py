@@ -15,6 +15,7 @@ from typing import Any
 
 import zstandard
 
+import total_recall
 from total_recall.sessions import discover
 from total_recall.sessions.entries import latest_believable
 from total_recall.sessions.selection import DEFAULT_INCLUDE
@@ -42,6 +43,10 @@ CREATE TABLE transcript_events (session_id TEXT NOT NULL, seq INTEGER NOT NULL, 
   created_at INTEGER NOT NULL, PRIMARY KEY (session_id, seq));
 """
 """The tables of OpenClaw 2026.9.6 and 2026.7.2-beta.1, as far as they are read."""
+
+
+IMPORT_ROOTS = (str(Path(__file__).parent), str(Path(total_recall.__file__).parents[1]))
+"""Where a process of its own finds this module and the package."""
 
 
 def at(minute: float) -> datetime:
@@ -118,7 +123,8 @@ class Home:
         self.problems = Problems()
         with State.open(self.own) as state:
             known = {item.row for item in state.queue()}
-            take_new(self.sources(now), state, Window(DEFAULT_INCLUDE, "main", **window), self.problems)
+            wanted = Window(**{"include": DEFAULT_INCLUDE, "main_key": "main", **window})
+            take_new(self.sources(now), state, wanted, self.problems)
             return [item.message.text for item in state.queue() if item.row not in known]
 
     def counted(self) -> dict[str, int]:
