@@ -166,6 +166,10 @@ def test_any_text_on_any_day_keeps_its_words(text: str, said: date) -> None:
     assert len(annotated) >= len(text)
 
 
+def test_a_number_with_its_own_unit_is_not_the_day_of_the_month_before_it() -> None:
+    assert annotate("December 12월", MONDAY) == ("December 12월", None)
+
+
 @given(
     st.lists(st.sampled_from(["in", "on", "3", "weeks", "next", "last", "Friday", "14", "December", "may", "다음", "주", "금요일", "12월", "14일", "明日", "下周五", "morgen", "0", "31"]), max_size=8),
     st.dates(),

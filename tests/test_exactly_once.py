@@ -7,12 +7,18 @@ staged is never handed to one again; it is handed twice only when a process was 
 
 from __future__ import annotations
 
+import os
+import random
 import sqlite3
+import subprocess
+import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +26,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from builders import header, line, ms
 from simulation import Effect, Kill, Pace, World, observations, run
 from total_recall.commands import observe
 
@@ -158,13 +165,14 @@ def check(world: World) -> None:
         standing = document.count(token.encode())
         assert standing == observed[token] * len(observations(token, world.now)), f"{token} stands {standing} times"
     lines = _lines(document)
-    # Two edits within the microseconds of one exchange cannot both stand: the second is kept in a backup that the run
-    # names (`Changed.rescued`).
+    # A second edit, before the first came back from under an exchange that was cut short, takes its place: the first is
+    # kept in a backup that the run names (`Changed.rescued`).
     rescued = [_lines(p.read_bytes()) for p in (world.document.parent / "observation-backups").glob("*-edit*.md.bak")]
-    for line in world.prose:
-        assert lines[line] == 1 or any(edit[line] for edit in rescued), f"{line!r} stands {lines[line]} times"
-    for line in world.struck:
-        assert lines[line] == 0 or any(not edit[line] for edit in rescued), f"{line!r} came back"
+    for mine in world.prose:
+        kept = lines[mine] == 1 or (lines[mine] == 0 and any(edit[mine] for edit in rescued))
+        assert kept, f"{mine!r} stands {lines[mine]} times"
+    for mine in world.struck:
+        assert lines[mine] == 0 or any(not edit[mine] for edit in rescued), f"{mine!r} came back"
 
 
 def _lines(document: bytes) -> Counter[bytes]:
@@ -209,3 +217,177 @@ def test_whatever_happens_every_message_is_observed_once_and_every_line_of_a_per
 
 def test_ci_ends_at_least_300_observers() -> None:
     assert sum(WANTED_KILLS.values()) >= 300
+
+
+BEFORE = [Deed("write_line", (50, False, "\n")), Deed("talk", (0, 5)), Deed("half", (0, 40))]
+AFTER = [Deed("talk", (0, 2)), Deed("change_line", (0, True, True)), Deed("write_line", (0, True, "\n"))]
+EVERY_STEP: dict[str, Script] = {
+    "a first run": [(BEFORE, Run())],
+    "an upgrade": [([Deed("talk", (0, 4)), Deed("tools", (0, 4))], Run()), ([Deed("upgrade", (True,)), *AFTER], Run())],
+    "an edit while it runs": [(BEFORE, Run()), (AFTER, Run(amid=((20, Deed("write_line", (100, False, "\n"))),)))],
+}
+
+
+@pytest.mark.parametrize("name", EVERY_STEP)
+def test_a_run_may_end_at_any_step(name: str) -> None:
+    """One step after the other, until the run comes to its own end."""
+    *before, (happenings, last) = EVERY_STEP[name]
+    for number in range(200):
+        cut_short = replace(last, kill=Kill(step=number))
+        if play_to_the_end([*before, (happenings, cut_short), (AFTER, Run())]) == 0:
+            break
+    assert 20 < number < 199
+
+
+REGRESSIONS: dict[str, Script] = {
+    "ids that collide in what the first run reads": [([Deed("talk", (0, 4, 0, False, True))], Run())],
+    "ids that collide in what is appended": [([], Run()), ([Deed("talk", (0, 4, 0, False, True))], Run())],
+    "a fork of what an import has altered": [
+        ([Deed("talk", (0, 4))], Run()),
+        ([Deed("upgrade", (True,))], Run()),
+        ([Deed("fork", (0, 4))], Run()),
+    ],
+    "an altered import of a fork": [
+        ([Deed("talk", (0, 4)), Deed("fork", (0, 4))], Run()),
+        ([Deed("upgrade", (True,))], Run()),
+    ],
+    "rows that took the numbers of rows taken back": [
+        (
+            [
+                Deed("upgrade", (False,)),
+                Deed("start", ("direct",)),
+                Deed("start", ("explicit",)),
+                Deed("talk", (1, 1)),
+                Deed("talk", (2, 1)),
+                Deed("heartbeat", (0,)),
+            ],
+            Run(),
+        ),
+        ([Deed("remove", (2,)), Deed("cut", (0,)), Deed("talk", (1, 1)), Deed("talk", (0, 2))], Run()),
+    ],
+    "a database that was copied anew": [
+        ([Deed("talk", (0, 4)), Deed("upgrade", (False,))], Run()),
+        ([Deed("talk", (0, 2)), Deed("vacuum"), Deed("rewrite", (0, 1, False)), Deed("talk", (0, 2))], Run()),
+    ],
+}
+"""Scripts that once lost a message or took one twice."""
+
+
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_once_it_went_wrong(name: str) -> None:
+    play_to_the_end(REGRESSIONS[name])
+
+
+def test_a_run_for_one_session_leaves_the_cursors_of_the_others(tmp_path: Path) -> None:
+    """A last portion without messages used to take the cursor past the ones before it."""
+    world = World(tmp_path)
+    for some in (Deed("start", ("explicit",)), Deed("talk", (0, 4)), Deed("tools", (0, 8)), Deed("talk", (1, 2))):
+        all_of(some.effects(world))()
+    run(world)
+    for some in (Deed("talk", (0, 4)), Deed("tools", (0, 8))):
+        all_of(some.effects(world))()
+    assert run(world, options=observe.Options(session_id=world.transcripts[1].session_id)).handed == ()
+    run(world)
+    check(world)
+
+
+def test_a_database_that_cannot_be_read_at_first_does_not_pour_its_past_into_a_later_run(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    all_of([*world.upgrade(False), *world.talk(0, 2)])()
+    world.transcripts[0].path = None
+    for path in world.sessions_dir.glob("*.jsonl"):
+        path.unlink()
+    content = world.database.read_bytes()
+    world.database.write_bytes(b"no database" * 100)
+    run(world)
+    world.database.write_bytes(content)
+    run(world)
+    check(world)
+
+
+def test_what_stood_before_does_not_pass_for_the_block_that_was_not_written(tmp_path: Path) -> None:
+    """The state was lost and all is observed again: half of the block stands already. Then kill -9, and an edit."""
+    world = World(tmp_path)
+    all_of(world.talk(0, 4))()
+    run(world)
+    for path in (world.document.parent / ".total-recall").glob("state.sqlite*"):
+        path.unlink()
+    world.staged.clear()
+    all_of(world.talk(0, 4))()
+    stages = 0
+    for number in range(200):
+        if not run(world, Kill(step=number), pace=GATHERED).killed:
+            break
+        with closing(sqlite3.connect(world.document.parent / ".total-recall" / "state.sqlite")) as db:
+            tables = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'pending'").fetchone()[0]
+            stages += bool(tables and db.execute("SELECT count(*) FROM pending").fetchone()[0])
+        all_of(world.write_line(0, True, "\n"))()
+    assert stages
+    check(world)
+
+
+COMMAND = [sys.executable, "-I", str(Path(__file__).parents[1] / "scripts" / "run.py"), "observe"]
+MEMORIES, KILLS_EACH = 8, 4
+
+
+def test_the_command_killed_at_random_times_leaves_the_document_of_one_that_was_not(tmp_path: Path) -> None:
+    """The real thing from start to end: a process, the offline compressor, the clock. All memories see one store."""
+    said = _plans(tmp_path / "openclaw" / "agents" / "main" / "sessions")
+    spared = tmp_path / "spared"
+    began = time.monotonic()
+    _command(tmp_path, spared).check_returncode()
+    seconds = time.monotonic() - began
+    expected = (spared / "observations.md").read_bytes()
+    assert expected.count(b"dc:id=") >= 20
+    assert len(_observed(spared)) == said
+    killed, chance = 0, random.Random(4)
+    for n in range(MEMORIES):
+        memory = tmp_path / f"memory-{n}"
+        for _ in range(KILLS_EACH):
+            killed += _command(tmp_path, memory, seconds * chance.uniform(0.2, 1.0)).returncode == -9
+        _command(tmp_path, memory).check_returncode()
+        assert (memory / "observations.md").read_bytes() == expected
+        assert _observed(memory) == _observed(spared)
+    assert killed >= MEMORIES * KILLS_EACH // 2
+    print(f"{killed} processes were ended by kill -9")
+
+
+def _command(root: Path, memory: Path, seconds: float | None = None) -> subprocess.CompletedProcess[bytes]:
+    """`observe`, killed after so many seconds if it still runs then (return code -9)."""
+    environment = {"OPENCLAW_STATE_DIR": str(root / "openclaw"), "MEMORY_DIR": str(memory), "TOTAL_RECALL_TZ": "UTC"}
+    environment |= {"TOTAL_RECALL_BATCH_TOKENS": "500"}
+    process = subprocess.Popen(
+        COMMAND, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    try:
+        _, errors = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        _, errors = process.communicate()
+    assert process.returncode in (0, -9), errors.decode()
+    return subprocess.CompletedProcess(COMMAND, process.returncode, b"", errors)
+
+
+def _plans(sessions: Path, count: int = 160) -> int:
+    """A live transcript and an archived one full of plans of the last hours; how many messages there are."""
+    things = ("dentist", "passport", "tax return", "piano lesson", "boiler", "bicycle", "visa", "library book")
+    places = ("Oslo", "Busan", "Quito", "Lagos", "Perth")
+    now = datetime.now(timezone.utc)
+    sessions.mkdir(parents=True)
+    for session, ending in (("11111111", ""), ("22222222", ".reset.2026-11-30T06-04-09.191Z")):
+        entries = [header(session)]
+        for n in range(count // 2):
+            at = now - timedelta(seconds=30 * (count - n) + len(ending))
+            thing, place = things[n % len(things)], places[n // len(things) % len(places)]
+            text = f"My {thing} in {place} is due on {1 + n % 28} December and costs {17 * n + len(ending)} euros."
+            message = {"role": "user", "content": text, "timestamp": ms(at)}
+            entries.append({"type": "message", "id": f"{session}-{n}", "timestamp": at.isoformat(), "message": message})
+        (sessions / f"{session}.jsonl{ending}").write_bytes(b"".join(line(entry) for entry in entries))
+    return count
+
+
+def _observed(memory: Path) -> list[tuple[str, str]]:
+    """(entry id, batch) of every observed message."""
+    with closing(sqlite3.connect(memory / ".total-recall" / "state.sqlite")) as db:
+        query = "SELECT entry_id, batch FROM message WHERE status = 'observed' ORDER BY entry_id"
+        return db.execute(query).fetchall()

@@ -452,8 +452,14 @@ _PREPOSITION = re.compile(
 )
 
 
+_COUNTER = re.compile("[월月년年일日시時时]")
+"""A number in front of one of these belongs to it, not to what stands before: "December 12월"."""
+
+
 def _plausible(text: str, match: re.Match[str], compiled: _Compiled) -> bool:
     """False for a recurring day ("every Friday") and for a word that is more likely another one ("sat", "may")."""
+    if match.group()[-1].isdigit() and _COUNTER.match(text, match.end()):
+        return False
     before = text[max(0, match.start() - 24) : match.start()]
     if compiled.recurring_before.search(before) or compiled.recurring_after.search(text[match.end() : match.end() + 16]):
         return False

@@ -37,11 +37,12 @@ class Spec:
     secret: bool = False
 
 
+WORKSPACE = "OPENCLAW_WORKSPACE"
 _COUNT = "a whole number from 1 to 1000000"
 _MODEL = "a model name as the provider writes it"
 
 SPECS: tuple[Spec, ...] = (
-    Spec("OPENCLAW_WORKSPACE", "", "a directory", "the agent's workspace; default: OpenClaw's configured one"),
+    Spec(WORKSPACE, "", "a directory", "the agent's workspace; default: OpenClaw's configured one"),
     Spec("MEMORY_DIR", "", "a directory", "where the memory lives; default: memory/ in the workspace"),
     Spec("SESSIONS_DIR", "", "a directory", "read this one store instead of every agent's under ~/.openclaw"),
     Spec("LLM_BASE_URL", "", "an http or https URL", "an OpenAI-compatible endpoint; unset: the offline compressor"),
@@ -163,7 +164,7 @@ def load(
 ) -> Settings:
     """Look every setting up and check it. Raises SettingError, which names a wrong one with its range and its place."""
     env = os.environ if env is None else env
-    workspace = _path(env.get("OPENCLAW_WORKSPACE", ""), home) or host_workspace
+    workspace = _path(env.get(WORKSPACE, ""), home) or host_workspace
     lookup = _Lookup(env, _dotenv(workspace / ".env"), host_env or {})
     memory_dir = lookup.path("MEMORY_DIR", home)
     timezone = lookup.text("TOTAL_RECALL_TZ")
@@ -171,7 +172,7 @@ def load(
         workspace=workspace,
         memory_dir=memory_dir or workspace / "memory",
         memory_dir_is_set=memory_dir is not None,
-        workspace_is_set=bool(env.get("OPENCLAW_WORKSPACE", "").strip()),
+        workspace_is_set=bool(env.get(WORKSPACE, "").strip()),
         sessions_dir=lookup.path("SESSIONS_DIR", home),
         llm_base_url=lookup.url("LLM_BASE_URL"),
         llm_api_key=lookup.text("LLM_API_KEY") or lookup.text("OPENROUTER_API_KEY"),
@@ -209,7 +210,8 @@ class _Lookup:
         )
 
     def found(self, name: str) -> tuple[str, Origin]:
-        for origin, values in self._places:
+        # What lies in the workspace cannot say where the workspace is.
+        for origin, values in self._places[:1] if name == WORKSPACE else self._places:
             value = values.get(name, "").strip()
             if value:
                 return value, origin

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Any
 
 import pytest
 
@@ -18,13 +19,13 @@ def checked(lines: str | list[str], said: str, before: str = "", known: tuple[st
     return ground(proposed(lines), batch_of(said, before), tz=SEOUL, known=known)
 
 
-def one(line: str, said: str, **more: str) -> Observation:
+def one(line: str, said: str, **more: Any) -> Observation:
     found = checked(line, said, **more)
     assert len(found.observations) == 1, found.dropped
     return found.observations[0]
 
 
-def why(line: str, said: str, **more: str) -> str:
+def why(line: str, said: str, **more: Any) -> str:
     found = checked(line, said, **more)
     assert not found.observations, found.observations
     return found.dropped[0][1]

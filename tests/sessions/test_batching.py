@@ -26,6 +26,13 @@ def cut(items: Sequence[Queued], budget: int) -> list[tuple[Batch, tuple[int, ..
     return list(batches(items, budget, estimate_tokens, lambda _: ()))
 
 
+def test_without_trimming_a_long_message_stays_whole_and_counts_as_half_a_batch() -> None:
+    long = "word " * 5000
+    found = list(batches(queued(long, "short"), 700, estimate_tokens, lambda _: (), trim=False))
+    assert [[m.text for m in batch.messages] for batch, _ in found] == [[long, "short"]]
+    assert found[0][0].tokens <= 700
+
+
 TEXTS = st.lists(st.text(max_size=60) | st.integers(1, 900).map("단어 word ".__mul__), max_size=12)
 
 

@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -184,9 +184,7 @@ def observe_memory(
         with observer_lock(place.own_dir), State.open(place.own_dir, step) as state:
             store = MemoryStore(place.memory_dir, step)
             done = _observe(place, config, options, compress, now, problems, state, store, step)
-            _leave_traces(place, state, store, done, now)
-            if done.observations or done.first_run:
-                context.write_ready_made(place.memory_dir, now.astimezone(config.settings.tz).date())
+            _leave_traces(place, state, store, done, now, now.astimezone(config.settings.tz).date())
             due = bool(done.observations) and reflect.is_due(place, config.settings, state)
         return _reflected(place, config.settings, done, now) if due else done
     except AlreadyRunning as running:
@@ -226,7 +224,7 @@ def _observe(
         reader = store or MemoryStore(place.memory_dir)
         with compressor(config.settings, state, reader, place.workspace, tally) as (chosen, asks):
             allowed = partial(_allowed, state, config.settings, options, now, tally) if asks else None
-            work.through(_cut(state, config.settings, options), chosen, allowed)
+            work.through(_cut(state, config.settings, options, trim=asks), chosen, allowed)
         work.notes += tally.notes
         work.compressed_by = tally.words()
     if first_run and taking.count.skipped:
@@ -287,9 +285,11 @@ class _Work:
             self.written += [o for done in gathered for o in done.observations]
 
 
-def _cut(state: State, settings: Settings, options: Options) -> Iterator[tuple[Batch, tuple[int, ...]]]:
+def _cut(
+    state: State, settings: Settings, options: Options, trim: bool = True
+) -> Iterator[tuple[Batch, tuple[int, ...]]]:
     queue = state.queue(options.session_id)
-    return batches(queue, settings.batch_tokens, estimate_tokens, partial(_said_before, state))
+    return batches(queue, settings.batch_tokens, estimate_tokens, partial(_said_before, state), trim=trim)
 
 
 def _allowed(
@@ -375,12 +375,20 @@ def _fail_if_blind(found: Sequence[Place], problems: Problems) -> None:
         raise StoreError(f"no session store could be read: {blind[0]}; {advice}")
 
 
-def _leave_traces(place: Place, state: State, store: MemoryStore, done: MemoryRun, now: datetime) -> None:
-    """The run record, the log line and the stamp; a stamp is left even when there was nothing."""
+def _leave_traces(
+    place: Place, state: State, store: MemoryStore, done: MemoryRun, now: datetime, today: date
+) -> None:
+    """The run record, the log line, the stamp, and the context for the next session.
+
+    A stamp is left even when there was nothing. A person's edit of the document reaches the context too.
+    """
+    stamped = place.memory_dir / LAST_HASH
     try:
         gate.stamp(str(place.memory_dir / LAST_RUN))
-        if done.observations:
-            _write_private(place.memory_dir / LAST_HASH, f"{store.read().sha256}\n")
+        document = f"{store.read().sha256}\n"
+        if not stamped.is_file() or stamped.read_text(errors="replace") != document:
+            context.write_ready_made(place.memory_dir, today)
+            _write_private(stamped, document)
     except OSError as error:
         raise MemoryWriteError(
             f"cannot write {error.filename or place.memory_dir}: {error.strerror}; what was observed is safe; "

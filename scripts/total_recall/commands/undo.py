@@ -9,7 +9,7 @@ from datetime import date, datetime
 from pathlib import Path
 
 from total_recall import clock, logs
-from total_recall.commands import places
+from total_recall.commands import context, places
 from total_recall.commands.places import Configuration, Place
 from total_recall.errors import MemoryWriteError, TotalRecallError
 from total_recall.memory import last_reflection
@@ -116,6 +116,7 @@ def undo_memory(place: Place, now: datetime, today: date, step: Step = no_step) 
         result = Result(place.memory_dir, last.at, merged.back, merged.gone, merged.since, backup, notes)
         said = result.lines()[0]
         state.record_run(RunRecord("undo", now, clock.now(), "done", 0, len(document.observations), said))
+    context.write_ready_made(place.memory_dir, today)
     logs.append(place.log.with_name("reflector.log"), clock.now(), f"undo: {said}")
     return result
 

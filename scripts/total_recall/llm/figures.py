@@ -21,8 +21,8 @@ _SCALES: dict[str, int] = {
 _SCALE = "|".join(sorted((w if ord(w[0]) > 127 else rf"{w}\b" for w in _SCALES), key=len, reverse=True))
 _FIGURE = re.compile(
     rf"(?P<digits>{_DIGITS})"
-    r"(?:\s?(?P<hour>시|時|点|點|Uhr\b|h(?=\d|\b)|o['’]clock|[ap]\.?m\b\.?)\s?(?:(?P<minute>\d{1,2})(?:\s?(?:분|分|min))?|(?P<half>반|半))?"
-    rf"|\s?(?P<scale>{_SCALE})(?:\s?(?P<more>\d+)\s?(?P<smaller>천|千|백|百)?)?)?",
+    r"(?:[^\S\n]?(?P<hour>시|時|点|點|Uhr\b|h(?=\d|\b)|o['’]clock|[ap]\.?m\b\.?)[^\S\n]?(?:(?P<minute>\d{1,2})(?:\s?(?:분|分|min))?|(?P<half>반|半))?"
+    rf"|[^\S\n]?(?P<scale>{_SCALE})(?:\s?(?P<more>\d+)\s?(?P<smaller>천|千|백|百)?)?)?",
     re.IGNORECASE,
 )
 _WORDS: dict[str, str] = {}

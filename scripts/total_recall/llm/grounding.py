@@ -51,12 +51,12 @@ _LINK = re.compile(
 _ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 _STAMP = re.compile(r"\s*\(\s*(\d{4}-\d\d-\d\d)\s*\)")
 _OFFSET = re.compile(
-    r"\(\s*(?:in|noch|dans|en|vor|hace|il y a|D-)?\s*(?P<count>\d+)\s*"
+    r"\(\s*(?P<counts_from_today>in|noch|dans|en|vor|hace|il y a|D-)?\s*(?P<count>\d+)\s*"
     r"(?P<unit>days?|weeks?|Tagen?|Wochen?|jours?|semaines?|días?|semanas?|일|주|日|天|周|週間)?[^()\d]{0,12}\)",
     re.I,
 )
 _WEEKS = re.compile(r"w|s|주|周|週", re.I)
-_TURN = re.compile(r"^(user|owner|human|assistant|agent|system|사용자|어시스턴트)\s*[:：]\s*", re.I)
+_TURN = re.compile(r"^(user|owner|human|assistant|agent|사용자|어시스턴트)\s*[:：]\s*", re.I)
 _INSTRUCTION = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|rules?|prompts?|above|previous|memory)\b"
     r"|\b(?:the )?(?:assistant|agent|ai|you) (?:must|should|shall|has to|have to|is to|are to|needs? to) (?:now |always |never )"
@@ -179,7 +179,7 @@ def _check(line: Proposed, basis: _Ground, tz: tzinfo) -> Observation | str:
     share, best = ranked[0]
     if share < COMMON_SHARE and not (_readings(text) & best.numbers):
         return "nothing in common with what was said"
-    if share < TRANSLATED_SHARE and _in_another_language(text, spoken(best.message)):
+    if _worded_share(text, best) < TRANSLATED_SHARE and _in_another_language(text, spoken(best.message)):
         return "in another language than what was said"
     text, doubtful = _with_right_days(text, best, basis)
     invented = _invented_number(text, best, basis)
@@ -227,6 +227,12 @@ def _ranked(text: str, line: Proposed, basis: _Ground, tz: tzinfo) -> list[tuple
     return ranked
 
 
+def _worded_share(text: str, best: _Evidence) -> float:
+    """The share of the line's words, numbers left out, that the message holds: those are the same in any language."""
+    mine = {word for word in content_words(text) - _REPORTER if not any(c.isdigit() for c in word)}
+    return len(mine & best.meant) / len(mine) if mine else 1.0
+
+
 def _in_another_language(text: str, said: str) -> bool:
     mine, theirs = _cjk_share(text), _cjk_share(said)
     if abs(mine - theirs) > 0.5:
@@ -259,6 +265,9 @@ def _invented_number(text: str, best: _Evidence, basis: _Ground) -> str | None:
     """The first number of a line that nobody said. Days that were meant and the days until them do not count."""
     left = _ISO.sub(" ", unicodedata.normalize("NFKC", text))
     offsets = {abs((day - said).days) for day in basis.days for said in basis.said_on}
+    for match in _OFFSET.finditer(left):
+        if match["counts_from_today"] and match["unit"] and _days_in(match) not in offsets:
+            return match[0]
     left = _OFFSET.sub(lambda match: " " if _days_in(match) in offsets else match[0], left)
     for mention in reversed(find_dates(left, best.said_on)):
         if _is_meant(mention.day, basis):
@@ -319,11 +328,17 @@ def _fold(text: str) -> str:
     return unicodedata.normalize("NFC", "".join(c for c in apart if not unicodedata.combining(c)))
 
 
+_TELLERS = frozenset(
+    map(_fold, "user assistant owner nutzer benutzer assistent usuario asistente utilisateur ユーザー アシスタント".split())
+)
+"""What a line calls those who speak, in the languages whose names are told by capitals or katakana."""
+
+
 def _is_said(name: str, basis: _Ground) -> bool:
     """Whether each part of a name was said, or, for capitals such as PR, the words that they stand for."""
     for part in re.split(r"[\s/-]+", _fold(name)):
         stem = part.removesuffix("'s").removesuffix("’s")
-        if stem and stem.rstrip("s") not in basis.folded and stem not in ("user", "assistant"):
+        if stem and stem.rstrip("s") not in basis.folded and stem.rstrip("s") not in _TELLERS:
             return name.isupper() and 2 <= len(name) <= 5 and stem in basis.initials
     return True
 

@@ -20,16 +20,20 @@ def batches(
     budget_tokens: int,
     count: Callable[[str], int],
     said_before: Callable[[Sequence[Message]], tuple[Message, ...]],
+    *,
+    trim: bool = True,
 ) -> Iterator[tuple[Batch, tuple[int, ...]]]:
     """Batches in the order of `queued`, each with the rows of its messages.
 
-    A message of more than half the budget is trimmed in the middle, so that a batch holds at least two.
+    A message of more than half the budget counts as half, so that a batch holds at least two; with `trim`, as a model
+    needs it, what is over is cut out of its middle, with a note.
     """
     messages: list[Message] = []
     rows: list[int] = []
     total = 0
     for item in queued:
         message, tokens = _trimmed(item.message, budget_tokens // 2, count)
+        message = message if trim else item.message
         tokens += FRAME_TOKENS
         if messages and total + tokens > budget_tokens:
             yield _batch(messages, total, said_before), tuple(rows)

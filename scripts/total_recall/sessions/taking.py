@@ -136,6 +136,8 @@ def _digest(session_id: str, raw: RawMessage) -> int:
 def _message(
     portion: Portion, known: KnownSession, raw: RawMessage, at_ms: int, text: str, spoken: Spoken | None
 ) -> Message:
+    # In a group anybody may have spoken: only the host's word makes it the owner.
+    among_others = known.session_class == "group" and raw.owner is not True
     return Message(
         source=portion.ref.source,
         session_id=portion.ref.session_id,
@@ -146,5 +148,5 @@ def _message(
         at=time_of(at_ms),
         speaker=spoken.speaker if spoken else None,
         channel=(spoken.channel if spoken else None) or known.channel,
-        is_owner=spoken.is_owner if spoken else raw.role == "user",
+        is_owner=spoken is not None and spoken.is_owner and not among_others,
     )
