@@ -148,6 +148,7 @@ def run(options: Options, config: Configuration | None = None, compress: Compres
     """
     now, begun_ns = clock.now(), time.time_ns()
     config = config or places.configure()
+    _require_a_known_workspace(config)
     found = places.find(config, now, options.agent)
     problems = Problems()
     gate.forget(options.argv)
@@ -346,6 +347,14 @@ def _said_before(state: State, messages: Sequence[Message]) -> tuple[Message, ..
 def _rescue_notes(rescued: Sequence[Path]) -> list[str]:
     what = "an edit of observations.md made at the same moment was kept in"
     return [f"{what} {path}; merge it by hand" for path in rescued]
+
+
+def _require_a_known_workspace(config: Configuration) -> None:
+    """An unreadable `openclaw.json` must not start a second memory in the default workspace."""
+    settings = config.settings
+    if config.host.problem and not (settings.workspace_is_set or settings.memory_dir_is_set):
+        what = config.host.problem.removesuffix(": OpenClaw's defaults are assumed")
+        raise StoreError(f"{what}; mend it, or set OPENCLAW_WORKSPACE; nothing was taken")
 
 
 def _all_problems(config: Configuration, found: Sequence[Place], problems: Problems) -> list[str]:
