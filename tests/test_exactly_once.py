@@ -249,7 +249,7 @@ REGRESSIONS: dict[str, Script] = {
     ],
     "an altered import of a fork": [
         ([Deed("talk", (0, 4)), Deed("fork", (0, 4))], Run()),
-        ([Deed("upgrade", (True,))], Run()),
+        ([Deed("archive", (0, "reset")), Deed("upgrade", (True,))], Run()),
     ],
     "rows that took the numbers of rows taken back": [
         (
