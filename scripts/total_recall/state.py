@@ -230,13 +230,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _LEDGER)
 
 
 @contextmanager
-def observer_lock(directory: Path) -> Iterator[None]:
-    """Hold the observer's lock of one memory; the kernel lets go of it when the process ends, however it ends.
+def sole(what: str, directory: Path) -> Iterator[None]:
+    """Be the only `observer` or `reflector` of one memory; the kernel ends that when the process ends, however it ends.
 
     Raises AlreadyRunning when another process holds it, MemoryWriteError when `directory` cannot be written.
     """
     private_directory(directory)
-    path = directory / "observer.lock"
+    path = directory / f"{what}.lock"
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
@@ -245,7 +245,7 @@ def observer_lock(directory: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise AlreadyRunning(f"another observer is at work in {directory.parent}; it takes what is new") from None
+            raise AlreadyRunning(f"another {what} is at work in {directory.parent}; let it do the work") from None
         yield
     finally:
         os.close(handle)

@@ -16,14 +16,13 @@ from total_recall.commands import places, reflect
 from total_recall.commands.places import Configuration, Place
 from total_recall.commands.reflect import MemoryReflection, Options
 from total_recall.errors import MemoryWriteError, TotalRecallError
-from total_recall.memory import last_reflection
 from total_recall.memory.document import Document, parse
 from total_recall.memory.line import format_observation
 from total_recall.memory.operations import read_operations
 from total_recall.memory.reflection import consolidated
 from total_recall.memory.store import MemoryStore
 from total_recall.records import Observation, ObservationType, Priority
-from total_recall.state import Pending, State
+from total_recall.state import Pending, State, sole
 from total_recall.tokens import count_words
 
 NOW = datetime(2026, 11, 30, 21, 0, tzinfo=timezone.utc)
@@ -315,9 +314,9 @@ def test_what_a_dead_observer_left_pending_is_finished_before_and_not_written_tw
 
 def test_a_second_reflection_says_so_and_does_nothing(place: Place, config: Configuration) -> None:
     write(place, BACKUP)
-    with last_reflection.reflector_lock(place.own_dir):
+    with sole("reflector", place.own_dir):
         done = reflect_now(place, config, blow_up)
-    assert "another reflection is at work" in done.notes[0]
+    assert "another reflector is at work" in done.notes[0]
     assert not archived_lines(place)
 
 

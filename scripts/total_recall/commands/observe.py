@@ -26,7 +26,7 @@ from total_recall.sessions.batching import batches
 from total_recall.sessions.source import Problems, Watch, watch
 from total_recall.sessions.taking import Window, take_new
 from total_recall.settings import Settings
-from total_recall.state import RunRecord, State, Step, no_step, observer_lock
+from total_recall.state import RunRecord, State, Step, no_step, sole
 from total_recall.tokens import estimate_tokens
 
 FIRST_RUN = timedelta(hours=24)
@@ -182,7 +182,7 @@ def observe_memory(
         with State.open_copy(place.own_dir) as state:
             return _observe(place, config, options, compress, now, problems, state, None, step)
     try:
-        with observer_lock(place.own_dir), State.open(place.own_dir, step) as state:
+        with sole("observer", place.own_dir), State.open(place.own_dir, step) as state:
             store = MemoryStore(place.memory_dir, step)
             done = _observe(place, config, options, compress, now, problems, state, store, step)
             _leave_traces(place, state, store, done, now, now.astimezone(config.settings.tz).date())

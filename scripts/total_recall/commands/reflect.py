@@ -45,7 +45,7 @@ from total_recall.memory.reflection import (
 )
 from total_recall.memory.store import MemoryStore, Replaced, Snapshot
 from total_recall.settings import Settings
-from total_recall.state import RunRecord, State, Step, no_step
+from total_recall.state import RunRecord, State, Step, no_step, sole
 from total_recall.tokens import estimate_tokens
 
 PROMPT = "reflector-system.txt"
@@ -223,7 +223,7 @@ def reflect_memory(
     if not parse(snapshot.content).observations:
         return MemoryReflection(place.memory_dir, was_due=False)
     try:
-        with last_reflection.reflector_lock(place.own_dir), State.open(place.own_dir, step) as state:
+        with sole("reflector", place.own_dir), State.open(place.own_dir, step) as state:
             store = MemoryStore(place.memory_dir, step)
             done = _reflected(place, settings, options, ask, now, today, state, store, step)
             if done.was_due:

@@ -20,7 +20,7 @@ from total_recall.memory.last_reflection import LastReflection
 from total_recall.memory.reflection import words_of
 from total_recall.memory.store import MemoryStore, Replaced
 from total_recall.memory.undo import Undone, undone
-from total_recall.state import RunRecord, State, Step, no_step
+from total_recall.state import RunRecord, State, Step, no_step, sole
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _last_of(place: Place) -> LastReflection | None:
 
 def undo_memory(place: Place, now: datetime, today: date, step: Step = no_step) -> Result:
     """Undo the newest reflection of one memory. `step` is told each step of the commit."""
-    with last_reflection.reflector_lock(place.own_dir), State.open(place.own_dir, step) as state:
+    with sole("reflector", place.own_dir), State.open(place.own_dir, step) as state:
         last = last_reflection.load(state)
         if last is None or last.is_undone:
             return Result(place.memory_dir)

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
-from total_recall.errors import AlreadyRunning, MemoryWriteError
-from total_recall.state import State, private_directory
+from total_recall.state import State
 
 GROWTH = 0.1
 """Share of the threshold by which a document that was just reflected must grow before the next reflection."""
@@ -81,25 +75,3 @@ def is_due(state: State, words: int, sha256: str, threshold: int) -> bool:
 def leave(state: State, words: int, sha256: str) -> None:
     """Remember the document as a reflection left it."""
     state.set_meta(_LEFT, json.dumps({"words": words, "sha256": sha256}))
-
-
-@contextmanager
-def reflector_lock(directory: Path) -> Iterator[None]:
-    """Hold the reflector's lock of one memory; the kernel lets go of it when the process ends.
-
-    Raises AlreadyRunning when another process holds it, MemoryWriteError when `directory` cannot be written.
-    """
-    private_directory(directory)
-    path = directory / "reflector.lock"
-    try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise MemoryWriteError(f"cannot write {path}: {error.strerror}; check its owner and free space") from error
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise AlreadyRunning(f"another reflection is at work in {directory.parent}") from None
-        yield
-    finally:
-        os.close(handle)
