@@ -13,7 +13,8 @@ from total_recall import cli
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 UNWANTED = (
     "Session Startup sequence", "NO_REPLY", "Sub-agent: the logs", "Say the status", "runtime context",
-    "UNTRUSTED_CHILD", "drwxr-xr-x", "hello from the shell", "deploy ok", "ENOENT", "File not found", "Stub observation",
+    "UNTRUSTED_CHILD", "drwxr-xr-x", "hello from the shell", "deploy ok", "ENOENT", "File not found",
+    "Stub observation",
 )  # fmt: skip
 """The start-up prompt, silent replies, sub-agents' and cron's sessions, the runtime context, tool output."""
 

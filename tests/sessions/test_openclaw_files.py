@@ -37,7 +37,7 @@ from total_recall.sessions.source import Portion, Problems
 from total_recall.state import State
 
 ONE, TWO, THREE = said("e1", "one", 1), said("e2", "two", 2), said("e3", "three", 3)
-NESTED = b'{"type":"message","id":"d","message":{"role":"user","content":' + b"[" * 5000 + b"]" * 5000 + b"}}\n"
+NESTED = b'{"type":"message","id":"d","message":{"role":"user","content":' + b"[" * 100_000 + b"]" * 100_000 + b"}}\n"
 HUGE_NUMBER = line(ONE).replace(b'"role":', b'"tokens":' + b"9" * 5000 + b',"role":')
 IMAGE = {"type": "image", "mimeType": "image/png", "data": "QUJD" * 30}
 
