@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,8 @@ JUNK = ("hates dogs", "Stub", "<think", "Rate limit", "boom", "Unexpected endpoi
 @pytest.fixture
 def openclaw(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
     monkeypatch.setattr(clock, "now", lambda: NOW)
-    monkeypatch.setitem(Client.__init__.__kwdefaults__, "sleep", lambda _seconds: None)
+    defaults: dict[str, Any] = Client.__init__.__kwdefaults__ or {}
+    monkeypatch.setitem(defaults, "sleep", lambda _seconds: None)
     openclaw = Home(home / ".openclaw", home / "unused")
     openclaw.write(said("a", TEA), said("b", "Deployed build 412 to staging.", 2, role="assistant"))
     yield openclaw

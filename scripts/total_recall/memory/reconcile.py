@@ -7,9 +7,10 @@ numbers, dates and negations agree; a contradiction needs the same subject, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import Protocol
 
 from total_recall.records import Observation, ObservationType
@@ -101,8 +102,7 @@ def _line(name: str, text: str, kind: ObservationType | None, day: date | None, 
 
 def _handles(line: _Line) -> set[str]:
     """What another line must have one of to be compared: a content word, or the same attribute."""
-    found = ((attribute.name, _value(attribute, line.text)) for attribute in _ATTRIBUTES)
-    return {*line.words, *(f"{name}={value[0]}" for name, value in found if value)}
+    return {*line.words, *(f"{name}={key}" for name, (key, _) in _values(line.text).items())}
 
 
 def _says_the_same(line: _Line, other: _Line) -> bool:
@@ -125,6 +125,7 @@ def _same_names(line: _Line, other: _Line) -> bool:
     return not (mine - theirs and theirs - mine)
 
 
+@lru_cache(maxsize=20_000)
 def _folded_names(text: str) -> frozenset[str]:
     return frozenset(name.casefold() for name in names(text))
 
@@ -155,6 +156,7 @@ def _denies(line: _Line, other: _Line) -> bool:
     return 2 * len(mine & theirs) / (len(mine) + len(theirs)) >= SAME_BUT_NEGATED
 
 
+@lru_cache(maxsize=20_000)
 def _subject(text: str) -> frozenset[str]:
     return content_words(_KOREAN_DENIAL.sub("", _CORRECTION.sub("", text))) - _DENIAL_WORDS
 
@@ -216,10 +218,10 @@ def _has_another_value(line: _Line, other: _Line) -> bool:
     """The same attribute of the same person, or the same appointment, with another value."""
     if line.denials or other.denials:
         return False
-    for attribute in _ATTRIBUTES:
-        mine, theirs = _value(attribute, line.text), _value(attribute, other.text)
-        if mine and theirs and mine[0] == theirs[0] and mine[1] != theirs[1]:
-            return _same_person(line.text, other.text, mine[1], theirs[1])
+    theirs = _values(other.text)
+    for name, (key, value) in _values(line.text).items():
+        if name in theirs and theirs[name][0] == key and theirs[name][1] != value:
+            return _same_person(line.text, other.text, value, theirs[name][1])
     return _moved(line, other)
 
 
@@ -231,6 +233,13 @@ def _moved(line: _Line, other: _Line) -> bool:
     mine -= content_words(" ".join(_MOVABLE.findall(line.text)))
     shared = mine & theirs
     return len(shared) >= SHORTEST and len(shared) >= 0.6 * min(len(mine), len(theirs)) and _same_names(line, other)
+
+
+@lru_cache(maxsize=20_000)
+def _values(text: str) -> Mapping[str, tuple[str, str]]:
+    """(subject, value) of each attribute that a line names, by the attribute's name. A line is compared with many."""
+    found = ((attribute.name, _value(attribute, text)) for attribute in _ATTRIBUTES)
+    return {name: value for name, value in found if value}
 
 
 def _value(attribute: _Attribute, text: str) -> tuple[str, str] | None:
