@@ -1,0 +1,127 @@
+"""Stage, replace, settle: a write that was cut short anywhere is finished once, whatever the document has become."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from total_recall.memory.commit import Done, commit, finish_pending
+from total_recall.memory.document import parse
+from total_recall.memory.store import MemoryStore
+from total_recall.records import Message, Observation
+from total_recall.state import KnownSession, Pending, State, Taken, content_digest
+
+AT = datetime(2026, 11, 30, 9, tzinfo=timezone.utc)
+TEA = Observation("tea222", "User's favourite tea is oolong", AT, "high", "preference", 6.0, 0.9, sources=(("s", "a"),))
+RENT = Observation("rent22", "Rent is 1,540 USD", AT, "medium", "fact", 5.0, 0.9, sources=(("s", "b"),))
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[State]:
+    with State.open(tmp_path / ".total-recall") as state:
+        messages = [Message("openclaw-files", "s", None, name, "user", name, AT) for name in "ab"]
+        taken = [Taken(m, content_digest(m.entry_id, 1, m.text)) for m in messages]
+        state.take(taken, sessions=[KnownSession("s", "main", None, None)])
+        yield state
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> MemoryStore:
+    return MemoryStore(tmp_path)
+
+
+def done(state: State, *observations: Observation) -> list[Done]:
+    return [Done("batch", tuple(item.row for item in state.queue()), observations)]
+
+
+def staged(state: State, before: bytes, after: bytes) -> None:
+    rows = tuple(item.row for item in state.queue())
+    old, new = (hashlib.sha256(content).hexdigest() for content in (before, after))
+    state.stage(Pending(old, new, (TEA, RENT), (("batch", rows),)))
+
+
+def grounds(store: MemoryStore) -> list[tuple[str, int]]:
+    db = sqlite3.connect(store.memory_dir / ".total-recall" / "state.sqlite")
+    return db.execute("SELECT observation, count(*) FROM provenance GROUP BY observation ORDER BY 1").fetchall()
+
+
+def test_a_commit_writes_the_lines_and_empties_the_queue(state: State, store: MemoryStore) -> None:
+    assert commit(done(state, TEA, RENT), state, store).observations == (TEA, RENT)
+    assert parse(store.read().content).ids == {"tea222", "rent22"}
+    assert state.queue_length() == 0 and state.pending() is None
+    assert grounds(store) == [("rent22", 1), ("tea222", 1)]
+
+
+def test_batches_without_observations_leave_the_document_alone(state: State, store: MemoryStore) -> None:
+    commit(done(state), state, store)
+    assert state.queue_length() == 0 and not store.path.exists()
+
+
+def test_staged_and_not_written_is_written(state: State, store: MemoryStore) -> None:
+    after = parse(b"").with_observations([TEA, RENT]).render()
+    staged(state, b"", after)
+    assert finish_pending(state, store).observations == (TEA, RENT)
+    assert store.read().content == after and state.queue_length() == 0
+
+
+def test_staged_and_written_is_only_settled(state: State, store: MemoryStore) -> None:
+    after = parse(b"").with_observations([TEA, RENT]).render()
+    staged(state, b"", after)
+    store.path.write_bytes(after)
+    finish_pending(state, store)
+    assert store.read().content == after and state.pending() is None
+
+
+def test_staged_and_edited_meanwhile_is_merged(state: State, store: MemoryStore) -> None:
+    staged(state, b"", parse(b"").with_observations([TEA, RENT]).render())
+    store.path.write_bytes(b"my own words\n")
+    finish_pending(state, store)
+    content = store.read().content
+    assert content.startswith(b"my own words\n") and parse(content).ids == {"tea222", "rent22"}
+
+
+def test_a_line_that_a_person_took_out_again_does_not_come_back(state: State, store: MemoryStore) -> None:
+    after = parse(b"").with_observations([TEA, RENT]).render()
+    staged(state, b"", after)
+    store.path.write_bytes(b"".join(line + b"\n" for line in after.split(b"\n") if b"rent22" not in line))
+    finish_pending(state, store)
+    assert parse(store.read().content).ids == {"tea222"}
+
+
+def test_an_edit_between_stage_and_replace_stays(state: State, store: MemoryStore) -> None:
+    def step(name: str) -> None:
+        if name == "replace" and not store.path.exists():
+            store.path.write_bytes(b"typed at that moment\n")
+
+    commit(done(state, TEA), state, store, step)
+    content = store.read().content
+    assert content.startswith(b"typed at that moment\n") and parse(content).ids == {"tea222"}
+
+
+def test_two_lines_with_one_id_are_told_apart(state: State, store: MemoryStore) -> None:
+    store.path.write_bytes(parse(b"").with_observations([TEA]).render())
+    (written,) = commit(done(state, replace(RENT, id="tea222")), state, store).observations
+    assert written.id != "tea222" and len(parse(store.read().content).ids) == 2
+
+
+def test_what_is_said_again_is_one_more_ground_for_the_line_that_stands(state: State, store: MemoryStore) -> None:
+    commit(done(state, TEA), state, store)
+    again = replace(TEA, id="again2", sources=(("s", "b"),))
+    assert commit([Done("next", (), (again,))], state, store).observations == ()
+    assert parse(store.read().content).ids == {"tea222"}
+    assert grounds(store) == [("tea222", 2)]
+
+
+def test_a_contradiction_marks_the_older_line(state: State, store: MemoryStore) -> None:
+    allowed = replace(RENT, id="allow2", text="Production deployment on Fridays is allowed")
+    denied = replace(RENT, id="deny22", text="Production deployment on Fridays is not allowed")
+    commit(done(state, allowed), state, store)
+    commit([Done("next", (), (denied,))], state, store)
+    entries = {entry.id: entry.superseded_by for entry in parse(store.read().content).observations}
+    assert entries == {"allow2": "deny22", "deny22": None}

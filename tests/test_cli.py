@@ -1,0 +1,98 @@
+"""The command line: exit codes, one line for what went wrong, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from total_recall import cli, clock
+from total_recall.commands import status
+
+
+def test_nothing_to_do_is_0_and_says_where_it_looked(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["observe"]) == 0
+    assert str(home / ".openclaw" / "agents") in capsys.readouterr().out
+
+
+def test_an_expected_failure_is_1_and_one_line(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OBSERVER_LINE_THRESHOLD", "many")
+    assert cli.main(["observe"]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert all(word in said for word in ("OBSERVER_LINE_THRESHOLD", "'many'", "environment", "from 1 to"))
+
+
+def test_an_expected_failure_as_json(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SESSIONS_DIR", str(home / "nowhere"))
+    assert cli.main(["observe", "--json"]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["version"], answer["command"], answer["ok"]) == (1, "observe", False)
+    assert "nowhere" in answer["error"]
+
+
+@pytest.mark.parametrize("command", ["observe", "status", "context", "reflect"])
+def test_each_command_answers_in_versioned_json(command: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([command, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["version"], answer["command"], answer["ok"]) == (1, command, True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["remember"],
+        ["observe", "--since", "soon"],
+        ["observe", "--all", "--since", "1d"],
+        ["observe", "--max-batches", "0"],
+    ],
+)
+def test_wrong_usage_is_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+    assert ended.value.code == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+def test_a_bug_is_3_and_its_details_are_in_a_file(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(**_: object) -> None:
+        raise ZeroDivisionError("of ours")
+
+    monkeypatch.setattr(status, "run", broken)
+    assert cli.main(["status"]) == 3
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    path = Path(said.rsplit(" ", 1)[1].strip())
+    assert "ZeroDivisionError: of ours" in path.read_text()
+    path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("text", "ago"), [("90m", timedelta(minutes=90)), ("36h", timedelta(hours=36)), ("7d", timedelta(days=7))]
+)
+def test_since_counts_back(text: str, ago: timedelta, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = datetime(2026, 11, 30, 12, tzinfo=timezone.utc)
+    monkeypatch.setattr(clock, "now", lambda: now)
+    assert cli._moment(text) == now - ago
+
+
+def test_since_takes_a_date_in_the_local_zone_and_a_time_with_its_own() -> None:
+    assert cli._moment("2026-11-28T09:00:00Z") == datetime(2026, 11, 28, 9, tzinfo=timezone.utc)
+    assert cli._moment("2026-11-28").astimezone() == datetime(2026, 11, 28).astimezone()
+
+
+@pytest.mark.parametrize("command", ["observe", "reflect", "undo", "context", "status", "demo"])
+def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main([command, "--help"])
+    assert ended.value.code == 0
+    assert len(capsys.readouterr().out) > 200

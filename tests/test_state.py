@@ -1,0 +1,142 @@
+"""state.sqlite: what is known between runs, all or nothing."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from total_recall.errors import AlreadyRunning, StoreError
+from total_recall.records import Message, ModelCall
+from total_recall.state import MIGRATIONS, KnownSession, State, Taken, content_digest, sole
+
+AT = datetime(2026, 11, 30, 9, tzinfo=timezone.utc)
+ONE, TWO = KnownSession("s1", "main", "agent:main:main", None), KnownSession("s2", "main", None, None)
+
+
+def taken(entry_id: str, text: str, session: str = "s1", minute: int = 0, source: str = "openclaw-files") -> Taken:
+    at = AT + timedelta(minutes=minute)
+    message = Message(source, session, None, entry_id, "user", text, at)
+    return Taken(message, content_digest(entry_id, round(at.timestamp() * 1000), text))
+
+
+def texts(state: State) -> list[str]:
+    return [item.message.text for item in state.queue()]
+
+
+def test_a_new_state_has_every_migration_and_is_for_the_owner_alone(tmp_path: Path) -> None:
+    with State.open(tmp_path / "own"):
+        path = tmp_path / "own" / "state.sqlite"
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert path.parent.stat().st_mode & 0o777 == 0o700
+    db = sqlite3.connect(path)
+    assert db.execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)
+
+
+def test_a_state_of_an_older_version_is_brought_up_to_date(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    db = sqlite3.connect(tmp_path / "state.sqlite")
+    for statement in MIGRATIONS[0]:
+        db.execute(statement)
+    db.execute("PRAGMA user_version = 1")
+    db.execute("INSERT INTO meta VALUES ('kept', 'yes')")
+    db.commit()
+    db.close()
+    with State.open(tmp_path) as state:
+        assert state.meta("kept") == "yes"
+        assert state.calls(AT) == []
+
+
+def test_a_newer_state_is_refused_in_one_line(tmp_path: Path) -> None:
+    with State.open(tmp_path):
+        pass
+    db = sqlite3.connect(tmp_path / "state.sqlite")
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    with pytest.raises(StoreError, match="newer Total Recall") as refused:
+        State.open(tmp_path)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_damaged_state_is_named_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "state.sqlite").write_bytes(b"no database at all " * 100)
+    with pytest.raises(StoreError, match="move it aside"):
+        State.open(tmp_path)
+
+
+def test_what_is_taken_is_queued_once_in_time_order(tmp_path: Path) -> None:
+    with State.open(tmp_path) as state:
+        state.take([taken("b", "second", minute=2), taken("a", "first", minute=1)], sessions=[ONE])
+        count = state.take([taken("a", "first", minute=1), taken("c", "third", minute=3)], sessions=[ONE])
+        assert (count.queued, count.known) == (1, 1)
+        assert texts(state) == ["first", "second", "third"]
+
+
+def test_an_id_that_comes_again_with_other_words_is_another_message(tmp_path: Path) -> None:
+    with State.open(tmp_path) as state:
+        state.take([taken("deadbeef", "one", minute=1)], sessions=[ONE], appended=True)
+        count = state.take([taken("deadbeef", "two", minute=2)], sessions=[ONE], appended=True)
+        assert (count.queued, count.same_id) == (1, 1)
+        assert texts(state) == ["one", "two"]
+
+
+def test_a_message_that_an_upgrade_wrote_down_again_counts_once(tmp_path: Path) -> None:
+    with State.open(tmp_path) as state:
+        state.take([taken("a", "look at this")], sessions=[ONE])
+        state.take([taken("a", "look at this (1 image)", source="openclaw-sqlite")], sessions=[ONE])
+        assert texts(state) == ["look at this"]
+
+
+def test_a_copy_in_another_session_counts_once(tmp_path: Path) -> None:
+    with State.open(tmp_path) as state:
+        state.take([taken("a", "hello")], sessions=[ONE])
+        count = state.take([taken("a", "hello", session="s2")], sessions=[TWO])
+        assert (count.queued, count.known) == (0, 1)
+
+
+def test_a_take_that_fails_changes_nothing(tmp_path: Path) -> None:
+    with State.open(tmp_path) as state:
+        with pytest.raises(KeyError):
+            state.take([taken("a", "hello"), taken("b", "of an unknown session", session="nobody")], sessions=[ONE])
+        assert texts(state) == [] and state.known_session("s1") is None
+
+
+def test_what_is_settled_is_no_longer_in_the_queue(tmp_path: Path) -> None:
+    with State.open(tmp_path) as state:
+        state.take([taken("a", "one", minute=1), taken("b", "two", minute=2)], sessions=[ONE])
+        first = next(iter(state.queue()))
+        state.settle([("batch", [first.row])])
+        assert texts(state) == ["two"]
+        assert state.counts() == {"observed": 1, "queued": 1}
+        assert state.oldest_queued() == AT + timedelta(minutes=2)
+        assert [m.text for m in state.said_before(taken("c", "x", minute=9).message, 4)] == ["one", "two"]
+
+
+def test_the_ledger_adds_up(tmp_path: Path) -> None:
+    with State.open(tmp_path) as state:
+        early = ModelCall(AT - timedelta(days=1), "observe", "m", "ok", 1.0, 10, 5)
+        calls = [
+            ModelCall(AT, "observe", "m", "ok", 1.5, 100, 20, 50, 0.001),
+            ModelCall(AT, "observe", "m", "busy", 0.1),
+        ]
+        for call in (early, *calls):
+            state.record_call(call)
+        assert state.tokens_since(AT) == 120
+        assert state.calls(AT) == calls
+
+
+def test_there_is_one_observer_and_beside_it_one_reflector(tmp_path: Path) -> None:
+    def another() -> None:
+        with sole("observer", tmp_path / "own"):
+            raise AssertionError("two observers")
+
+    with (
+        sole("observer", tmp_path / "own"),
+        sole("reflector", tmp_path / "own"),
+        pytest.raises(AlreadyRunning, match="another observer"),
+    ):
+        another()
+    with sole("observer", tmp_path / "own"):
+        assert (tmp_path / "own" / "observer.lock").exists()
