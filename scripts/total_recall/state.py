@@ -31,6 +31,9 @@ CHECKPOINT_PAGES = 4000
 """Four times the usual: a checkpoint waits for the disk."""
 GATHER_SECONDS = 1.0
 """How long a transaction that gathers what is taken stays open: others wait up to ten seconds for theirs."""
+COPY_TRIES = 20
+"""How often a database that is written meanwhile is copied again."""
+WAL_HEADER_BYTES = 32
 
 Step = Callable[[str], None]
 
@@ -789,15 +792,48 @@ def _copy_into(db: sqlite3.Connection, path: Path) -> None:
     """
     with tempfile.TemporaryDirectory(prefix="total-recall-") as folder:
         copy = Path(folder) / path.name
-        for end in ("", "-wal"):
-            try:
-                shutil.copyfile(f"{path}{end}", f"{copy}{end}")
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                raise StoreError(f"{path}{end} cannot be read: {error.strerror}; check its permissions") from error
+        try:
+            for _ in range(COPY_TRIES):
+                before = _generation(path)
+                for end in ("", "-wal"):
+                    _copy_file(f"{path}{end}", f"{copy}{end}")
+                if _generation(path) == before:
+                    break
+            else:
+                raise StoreError(f"{path} is being written all the time; try again when the observer is done")
+        except OSError as error:
+            name = error.filename or path
+            raise StoreError(f"{name} cannot be read: {error.strerror}; check its permissions") from error
         with closing(sqlite3.connect(copy)) as original:
             original.backup(db)
+
+
+def _copy_file(source: str, target: str) -> None:
+    """Copy a file over what an earlier try left; where there is none now, there is none afterwards."""
+    try:
+        shutil.copyfile(source, target)
+    except FileNotFoundError:
+        Path(target).unlink(missing_ok=True)
+
+
+def _generation(path: Path) -> bytes | tuple[int, ...]:
+    """What changes when a database and its log, copied one after the other, no longer belong together.
+
+    The log holds every page that may be half copied to the database, until it is begun anew: then its header differs
+    (SQLite file format, 4.1). Without a log only the database itself can tell.
+    """
+    try:
+        with Path(f"{path}-wal").open("rb") as log:
+            header = log.read(WAL_HEADER_BYTES)
+    except FileNotFoundError:
+        header = b""
+    if header:
+        return header
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 @contextmanager

@@ -1,0 +1,161 @@
+"""status: quiet, lagging and stopped are told apart, and looking changes nothing."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from builders import NOW, RESET, Home, append, said, snapshot
+from total_recall import clock
+from total_recall.commands import observe, places, status
+from total_recall.commands.places import Configuration
+from total_recall.records import ModelCall
+from total_recall.state import State
+
+PLUMBER = "The plumber comes on 14 December, he wants 340 EUR."
+
+
+@pytest.fixture
+def openclaw(home: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.setattr(clock, "now", lambda: NOW)
+    return Home(home / ".openclaw", home / "unused")
+
+
+def configured(home: Path, **env: str) -> Configuration:
+    return places.configure({"HOME": str(home), "TOTAL_RECALL_TZ": "UTC", **env})
+
+
+def memory(home: Path) -> Path:
+    return home / ".openclaw" / "workspace" / "memory"
+
+
+def look(home: Path, **env: str) -> status.MemoryStatus:
+    (one,) = status.run(configured(home, **env)).memories
+    return one
+
+
+def stamped(home: Path, ago: timedelta) -> None:
+    (memory(home) / ".observer-last-run").write_text(f"{round((NOW - ago).timestamp())}\n")
+
+
+@pytest.mark.parametrize(
+    ("new", "ago", "health"),
+    [
+        (False, timedelta(minutes=10), "quiet"),
+        (False, timedelta(days=3), "quiet"),
+        (True, timedelta(minutes=10), "lagging"),
+        (True, timedelta(minutes=61), "stopped"),
+    ],
+)
+def test_health_is_read_from_the_stamp_and_what_waits(
+    openclaw: Home, home: Path, new: bool, ago: timedelta, health: str
+) -> None:
+    openclaw.write(said("a", PLUMBER))
+    assert look(home).health == "never ran"
+    observe.run(observe.Options(), configured(home))
+    if new:
+        append(openclaw.transcript(), said("b", "Invoice 1041 is due on 18 December.", 9))
+    stamped(home, ago)
+    one = look(home)
+    assert (one.health, one.new, one.observed) == (health, int(new), 1)
+
+
+@pytest.mark.parametrize("content", ["", "soon\n", "9" * 40])
+def test_a_stamp_that_cannot_be_read_is_none(openclaw: Home, home: Path, content: str) -> None:
+    memory(home).mkdir(parents=True)
+    (memory(home) / ".observer-last-run").write_text(content)
+    assert look(home).last_stamp in (None, datetime.fromtimestamp(0, timezone.utc))
+
+
+def test_before_the_first_run_what_is_new_is_what_that_run_would_take(openclaw: Home, home: Path) -> None:
+    openclaw.write(said("old", "Long ago.", minute=-3 * 1440), said("a", PLUMBER))
+    assert look(home).new == 1
+    assert not memory(home).exists()
+
+
+def test_a_model_that_fails_is_seen_in_the_last_run(openclaw: Home, home: Path) -> None:
+    openclaw.write(said("a", PLUMBER))
+    env = {"LLM_BASE_URL": "http://127.0.0.1:1/v1"}
+    observe.run(observe.Options(), configured(home, **env))
+    found = status.run(configured(home, **env))
+    assert found.compressor.startswith("offline (") and "LLM_MODEL" in found.compressor
+    last = found.memories[0].last_run
+    assert last is not None and "no model is named" in last.detail
+    assert any(last.detail in line for line in found.lines())
+
+
+def test_the_compressor_is_named_with_its_order(openclaw: Home, home: Path) -> None:
+    env = {"LLM_BASE_URL": "http://127.0.0.1:1/v1", "LLM_MODEL": "one", "OBSERVER_FALLBACK_MODEL": "two"}
+    assert status.run(configured(home, **env)).compressor == "one, then two at 127.0.0.1, then offline"
+    assert status.run(configured(home)).compressor == "offline (no model is asked)"
+
+
+def test_a_key_is_never_shown(openclaw: Home, home: Path) -> None:
+    found = status.run(configured(home, LLM_API_KEY="case-key-of-this-test", LLM_BASE_URL="http://127.0.0.1:1/v1"))
+    everything = json.dumps(found.payload()) + "\n".join(found.lines())
+    assert "LLM_API_KEY" in everything and "case-key" not in everything
+
+
+def test_cost_by_day_and_model(openclaw: Home, home: Path) -> None:
+    yesterday = NOW - timedelta(days=1)
+    calls = [
+        ModelCall(NOW - timedelta(days=31), "observe", "one", "ok", 1.0, 1, 1),
+        ModelCall(yesterday, "observe", "one", "ok", 1.0, 100, 10, None, 0.002),
+        ModelCall(yesterday, "reflect", "one", "ok", 1.0, 200, 20, None, 0.001),
+        ModelCall(yesterday, "observe", "two", "busy", 0.1),
+        ModelCall(NOW, "observe", "one", "ok", 1.0, 1000, 100),
+    ]
+    with State.open(memory(home) / ".total-recall") as state:
+        for call in calls:
+            state.record_call(call)
+    found = status.run(configured(home), cost=True)
+    assert found.costs == (
+        status.Cost(yesterday.date(), "one", 2, 0, 300, 30, 0.001 + 0.002),
+        status.Cost(yesterday.date(), "two", 1, 1, 0, 0, None),
+        status.Cost(NOW.date(), "one", 1, 0, 1000, 100, None),
+    )
+    told = found.lines()
+    assert "2 calls, 300 tokens in, 30 out, $0.0030" in told[-3]
+    assert "1 calls, 1 failed" in told[-2] and "no price told" in told[-1]
+    assert json.loads(json.dumps(found.payload()))["costs"][0]["day"] == "2026-11-29"
+
+
+def test_a_day_of_the_ledger_is_the_users_own(openclaw: Home, home: Path) -> None:
+    with State.open(memory(home) / ".total-recall") as state:
+        state.record_call(ModelCall(datetime(2026, 11, 29, 20, tzinfo=timezone.utc), "observe", "m", "ok", 1.0, 1, 1))
+    (cost,) = status.run(configured(home, TOTAL_RECALL_TZ="Asia/Seoul"), cost=True).costs or ()
+    assert cost.day.isoformat() == "2026-11-30"
+
+
+def test_without_calls_cost_says_so_and_without_cost_nothing_is_said_of_it(openclaw: Home, home: Path) -> None:
+    assert status.run(configured(home), cost=True).lines()[-1] == "No model was asked in the last 30 days."
+    assert "costs" not in status.run(configured(home)).payload()
+
+
+def test_a_configuration_that_cannot_be_read_is_a_warning(openclaw: Home, home: Path) -> None:
+    openclaw.write(said("a", PLUMBER))
+    (openclaw.root / "openclaw.json").write_text("{agents: ")
+    found = status.run(configured(home))
+    assert any("openclaw.json" in line for line in found.problems)
+    assert any(line.startswith("warning: ") and "openclaw.json" in line for line in found.lines())
+
+
+def test_sessions_that_are_nowhere_are_a_warning(openclaw: Home, home: Path) -> None:
+    found = status.run(configured(home, SESSIONS_DIR=str(home / "nowhere")))
+    assert found.memories == () and "nowhere" in found.problems[0]
+
+
+def test_looking_changes_nothing(openclaw: Home, home: Path) -> None:
+    openclaw.write(said("a", PLUMBER))
+    openclaw.write(said("b", "Before the reset.", 2), ending=RESET)
+    observe.run(observe.Options(), configured(home))
+    append(openclaw.transcript(), said("c", "Invoice 1041 is due on 18 December.", 9))
+    before = snapshot(home)
+    first, second = (status.run(configured(home), cost=True).payload() for _ in range(2))
+    assert first == second
+    assert snapshot(home) == before
+    (one,) = status.run(configured(home)).memories
+    assert [(s.kind, s.transcripts) for s in one.stores if s.transcripts] == [("openclaw-files", 2)]
