@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
+from builders import IMPORT_ROOTS
 from total_recall import cli, clock
-from total_recall.commands import status
+from total_recall.commands import context, status
 
 
 def test_nothing_to_do_is_0_and_says_where_it_looked(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,9 +94,68 @@ def test_since_takes_a_date_in_the_local_zone_and_a_time_with_its_own() -> None:
     assert cli._moment("2026-11-28").astimezone() == datetime(2026, 11, 28).astimezone()
 
 
-@pytest.mark.parametrize("command", ["observe", "reflect", "undo", "context", "status", "demo"])
-def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("observe", ("observations.md", "24 hours", "--since", "--all", "--session", "--max-batches", "--dry-run")),
+        ("reflect", ("REFLECTOR_WORD_THRESHOLD", "memory/archive/", "--force", "--dry-run")),
+        ("undo", ("reflection", "reflect")),
+        ("context", ("rules and preferences", "--budget-tokens", str(context.BUDGET_TOKENS))),
+        ("status", ("change nothing", "--cost")),
+        ("demo", ("scratch workspace", "offline")),
+    ],
+)
+def test_help_says_what_a_command_does(
+    command: str, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main([command, "--help"])
     assert ended.value.code == 0
-    assert len(capsys.readouterr().out) > 200
+    # argparse breaks lines where the terminal ends.
+    said = " ".join(capsys.readouterr().out.split())
+    assert [word for word in (*words, "--json") if word not in said] == []
+
+
+def test_help_tells_every_command_and_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    said = capsys.readouterr().out
+    assert all(command in said for command in ("observe", *cli._COMMANDS))
+    assert "Exit codes: 0" in said
+
+
+def test_an_agent_that_does_not_exist_is_1_and_the_others_are_named(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["observe", "--agent", "nobody"]) == 1
+    said = capsys.readouterr().err
+    assert "'nobody'" in said and "main" in said and said.count("\n") == 1
+
+
+def test_ctrl_c_is_130_and_one_line(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(**_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(status, "run", interrupted)
+    assert cli.main(["status"]) == 130
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(home: Path) -> None:
+    """`total-recall status | head -0`: in a process of its own, since standard output is closed."""
+    read, write = os.pipe()
+    os.close(read)
+    script = "import sys; from total_recall import cli; sys.exit(cli.main(['status']))"
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-c", script],
+            stdout=write,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(IMPORT_ROOTS)},
+            timeout=60,
+        )
+    finally:
+        os.close(write)
+    assert (ended.returncode, ended.stderr) == (0, b"")

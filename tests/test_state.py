@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from datetime import datetime, timedelta, timezone
+from contextlib import closing
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
-from total_recall.errors import AlreadyRunning, StoreError
-from total_recall.records import Message, ModelCall
-from total_recall.state import MIGRATIONS, KnownSession, State, Taken, content_digest, sole
+from builders import nobodys, snapshot
+from total_recall import state as state_module
+from total_recall.errors import AlreadyRunning, MemoryWriteError, StoreError
+from total_recall.records import Message, ModelCall, Observation
+from total_recall.state import MIGRATIONS, KnownSession, Pending, RunRecord, State, Taken, content_digest, sole
 
 AT = datetime(2026, 11, 30, 9, tzinfo=timezone.utc)
 ONE, TWO = KnownSession("s1", "main", "agent:main:main", None), KnownSession("s2", "main", None, None)
@@ -140,3 +143,95 @@ def test_there_is_one_observer_and_beside_it_one_reflector(tmp_path: Path) -> No
         another()
     with sole("observer", tmp_path / "own"):
         assert (tmp_path / "own" / "observer.lock").exists()
+
+
+def test_a_migration_that_is_cut_short_has_not_happened(tmp_path: Path) -> None:
+    def step(name: str) -> None:
+        if name == "migrate":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        State.open(tmp_path, step)
+    with closing(sqlite3.connect(tmp_path / "state.sqlite")) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (0,)
+    with State.open(tmp_path) as state:
+        assert state.counts() == {}
+
+
+def test_a_folder_that_cannot_be_written_is_named_with_what_to_do() -> None:
+    with nobodys() as folder:
+        folder.chmod(0o500)
+        with pytest.raises(MemoryWriteError, match="MEMORY_DIR") as refused:
+            State.open(folder / "memory")
+        folder.chmod(0o700)
+    assert str(folder) in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_what_is_done_to_a_copy_leaves_no_trace(tmp_path: Path) -> None:
+    with State.open_copy(tmp_path) as nothing_yet:
+        assert nothing_yet.counts() == {}
+    with State.open(tmp_path) as state:
+        state.take([taken("a", "one")], sessions=[ONE])
+        before = snapshot(tmp_path)
+        with State.open_copy(tmp_path) as copy:
+            copy.take([taken("b", "two", minute=2)])
+            assert texts(copy) == ["one", "two"]
+        assert snapshot(tmp_path) == before
+        assert texts(state) == ["one"]
+
+
+@pytest.mark.parametrize("writes", [1, 10_000])
+def test_a_copy_made_while_another_process_writes_is_whole_or_refused(
+    writes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the copy of the database and that of its log, the log is emptied into the one and begun anew."""
+    copy_file = state_module._copy_file
+    with State.open(tmp_path) as state, closing(sqlite3.connect(tmp_path / "state.sqlite")) as other:
+        state.take([taken("a", "one")], sessions=[ONE])
+        written = 0
+
+        def meanwhile(source: str, target: str) -> None:
+            nonlocal written
+            copy_file(source, target)
+            if source.endswith(".sqlite") and written < writes:
+                written += 1
+                state.take([taken(f"{written}/{n}", "word " * 200, minute=n) for n in range(50)])
+                other.execute("PRAGMA wal_checkpoint(RESTART)")
+                state.set_meta("written", str(written))
+
+        monkeypatch.setattr(state_module, "_copy_file", meanwhile)
+        if writes > 1:
+            with pytest.raises(StoreError, match="try again"):
+                State.open_copy(tmp_path)
+            return
+        with State.open_copy(tmp_path) as copy:
+            assert (copy.meta("written"), copy.counts()) == ("1", {"queued": 51})
+            assert copy._rows("PRAGMA integrity_check") == [("ok",)]
+
+
+def test_a_pending_write_comes_back_as_it_was_staged(tmp_path: Path) -> None:
+    observation = Observation(
+        "tea222", "Tea 🍵 is due", AT, "high", "goal", 7.5, 0.9,
+        refers=date(2026, 12, 4), sources=(("s1", "a"),), supersedes=("old222",),
+    )  # fmt: skip
+    pending = Pending("old", "new", (observation,), (("batch", (1, 2)),), frozenset({"tea222"}))
+    with State.open(tmp_path) as state:
+        state.stage(pending)
+    with State.open(tmp_path) as state:
+        back = state.pending()
+        assert back == pending
+        assert back is not None
+        assert (back.block[0].sources, back.block[0].supersedes) == (observation.sources, observation.supersedes)
+        state.settle([])
+        assert state.pending() is None
+
+
+def test_the_last_runs_are_kept(tmp_path: Path) -> None:
+    with State.open(tmp_path) as state:
+        assert state.last_run("observe") is None
+        for number in range(5):
+            state.record_run(RunRecord("observe", AT, AT, "done", number, 0, f"run {number}"), keep=3)
+        state.record_run(RunRecord("reflect", AT, AT, "done", 0, 0, "another command"), keep=3)
+        last = state.last_run("observe")
+        assert last == RunRecord("observe", AT, AT, "done", 4, 0, "run 4")
+        assert state._rows("SELECT count(*) FROM run") == [(3,)]

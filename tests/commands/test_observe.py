@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from builders import NOW, OTHER, SESSION, Home, said, snapshot
 from total_recall import clock
 from total_recall.commands import observe, places, status
 from total_recall.commands.places import Configuration
-from total_recall.errors import MemoryWriteError
+from total_recall.errors import MemoryWriteError, TotalRecallError
 from total_recall.state import sole
 
 
@@ -163,6 +164,39 @@ def test_agents_have_their_own_memories_and_one_that_fails_does_not_stop_the_oth
     memory(home).unlink()
     observe.run(observe.Options(), configured(home))
     assert "penicillin" in document(home) and "plumber" not in document(home)
+
+
+def test_an_agent_can_be_asked_for_alone(openclaw: Home, home: Path) -> None:
+    openclaw.write(said("a", ALLERGY))
+    (home / ".openclaw" / "openclaw.json").write_text('{agents: {entries: {main: {}, work: {workspace: "~/work"}}}}')
+    assert run(home, observe.Options(agent="work")).memory_dir == home / "work" / "memory"
+    assert not (memory(home) / "observations.md").exists()
+    with pytest.raises(TotalRecallError, match=r"'nobody'.*main, work"):
+        run(home, observe.Options(agent="nobody"))
+
+
+def test_a_persons_edit_reaches_the_hash_and_the_ready_made_context(openclaw: Home, home: Path) -> None:
+    def hashed() -> str:
+        return hashlib.sha256((memory(home) / "observations.md").read_bytes()).hexdigest()
+
+    openclaw.write(said("a", PLUMBER))
+    run(home)
+    stamped = memory(home) / ".observer-last-hash"
+    assert stamped.read_text() == f"{hashed()}\n"
+    path = memory(home) / "observations.md"
+    path.write_text(document(home) + "- 🔴 10:00 Nora is allergic to penicillin\n", encoding="utf-8")
+    assert run(home).messages == 0
+    assert stamped.read_text() == f"{hashed()}\n"
+    assert "penicillin" in (memory(home) / ".total-recall" / "context.txt").read_text(encoding="utf-8")
+
+
+def test_an_unreadable_configuration_starts_no_second_memory(openclaw: Home, home: Path) -> None:
+    openclaw.write(said("a", PLUMBER))
+    (home / ".openclaw" / "openclaw.json").write_text("{agents: ")
+    with pytest.raises(TotalRecallError, match="nothing was taken"):
+        run(home)
+    assert not memory(home).exists()
+    assert run(home, OPENCLAW_WORKSPACE=str(home / "mine")).memory_dir == home / "mine" / "memory"
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ def test_before_the_first_run_what_is_new_is_what_that_run_would_take(openclaw: 
     assert not memory(home).exists()
 
 
-def test_a_model_that_fails_is_seen_in_the_last_run(openclaw: Home, home: Path) -> None:
+def test_why_a_run_was_offline_is_seen_in_its_record(openclaw: Home, home: Path) -> None:
     openclaw.write(said("a", PLUMBER))
     env = {"LLM_BASE_URL": "http://127.0.0.1:1/v1"}
     observe.run(observe.Options(), configured(home, **env))
