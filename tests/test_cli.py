@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from builders import IMPORT_ROOTS
-from total_recall import cli, clock
+from total_recall import arguments, cli, clock
 from total_recall.commands import context, status
 
 
@@ -86,12 +86,12 @@ def test_a_bug_is_3_and_its_details_are_in_a_file(
 def test_since_counts_back(text: str, ago: timedelta, monkeypatch: pytest.MonkeyPatch) -> None:
     now = datetime(2026, 11, 30, 12, tzinfo=timezone.utc)
     monkeypatch.setattr(clock, "now", lambda: now)
-    assert cli._moment(text) == now - ago
+    assert arguments._moment(text) == now - ago
 
 
 def test_since_takes_a_date_in_the_local_zone_and_a_time_with_its_own() -> None:
-    assert cli._moment("2026-11-28T09:00:00Z") == datetime(2026, 11, 28, 9, tzinfo=timezone.utc)
-    assert cli._moment("2026-11-28").astimezone() == datetime(2026, 11, 28).astimezone()
+    assert arguments._moment("2026-11-28T09:00:00Z") == datetime(2026, 11, 28, 9, tzinfo=timezone.utc)
+    assert arguments._moment("2026-11-28").astimezone() == datetime(2026, 11, 28).astimezone()
 
 
 @pytest.mark.parametrize(
@@ -102,6 +102,9 @@ def test_since_takes_a_date_in_the_local_zone_and_a_time_with_its_own() -> None:
         ("undo", ("reflection", "reflect")),
         ("context", ("rules and preferences", "--budget-tokens", str(context.BUDGET_TOKENS))),
         ("status", ("change nothing", "--cost")),
+        ("recover", ("/new", "four hours", "--trigger", "--agent")),
+        ("flush", ("bounded time", "--seconds", "--trigger")),
+        ("watch", ("OBSERVER_LINE_THRESHOLD", "OBSERVER_COOLDOWN_SECS", "SIGTERM")),
         ("demo", ("scratch workspace", "offline")),
     ],
 )
@@ -120,7 +123,7 @@ def test_help_tells_every_command_and_the_exit_codes(capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit):
         cli.main(["--help"])
     said = capsys.readouterr().out
-    assert all(command in said for command in ("observe", *cli._COMMANDS))
+    assert all(command in said for command in ("observe", *cli.COMMANDS))
     assert "Exit codes: 0" in said
 
 

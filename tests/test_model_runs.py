@@ -129,13 +129,13 @@ def test_a_day_can_be_capped_and_the_rest_waits(openclaw: Home, home: Path) -> N
         run(home, server, TOTAL_RECALL_DAILY_TOKENS="4100")
         append(openclaw.transcript(), said("c", DEADLINE, 5))
         done = run(home, server, TOTAL_RECALL_DAILY_TOKENS="4080")
-        assert (done.messages, done.waiting) == (1, 1)
+        assert (done.taken, done.waiting) == (1, 1)
         assert any("TOTAL_RECALL_DAILY_TOKENS" in note for note in done.notes)
         assert len(server.requests) == 1
         (memory,) = status.run(places.configure({"HOME": str(home)})).memories
         assert memory.waiting == 1
         done = run(home, server)
-        assert (done.messages, done.waiting) == (0, 0)
+        assert (done.taken, done.waiting) == (0, 0)
     assert "2026-12-14" in document(home)
 
 

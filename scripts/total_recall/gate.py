@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # an import here would be a fifth of an idle run
     from collections.abc import Iterable, Sequence
 
-HEAD = "total-recall gate 2"
+HEAD = "total-recall gate 3"
 PLAIN_RUNS = (["observe"], ["observe", "--json"])
 """The command lines that can be answered from a record."""
 
@@ -57,8 +57,11 @@ def record(
     questions: Iterable[tuple[str, str, str]],
     stamps: Iterable[str],
     begun_ns: int,
+    until: int,
 ) -> None:
     """Write down that this command line, in a run begun at `begun_ns` (ns since 1970), had nothing to do.
+
+    That holds `until` a time in seconds since 1970: a new day has work of its own.
 
     `same` and `databases` are (path, inode or 0 when absent, size, mtime in ns) as they were before they were read;
     `questions` are (database, query, answer), asked when one of `databases` has changed. `stamps` are files that get
@@ -69,7 +72,7 @@ def record(
     if path is None:
         return
     kept, asked = list(same), list(databases)
-    lines = [HEAD, said.replace("\n", _LINE_END)]
+    lines = [HEAD, said.replace("\n", _LINE_END), f"until\t{until}"]
     lines += [f"same\t{ino}\t{size}\t{mtime_ns}\t{name}" for name, ino, size, mtime_ns in kept]
     lines += [f"database\t{ino}\t{size}\t{mtime_ns}\t{name}" for name, ino, size, mtime_ns in asked]
     lines += [f"ask\t{query}\t{answer}\t{name}" for name, query, answer in questions]
@@ -137,7 +140,10 @@ def _checked(lines: list[str]) -> tuple[str, list[str]]:
     by_kind = {"database": databases, "ask": questions, "stamp": stamps}
     for line in lines[2:-2]:
         kind, rest = line.split("\t", 1)
-        if kind != "same":
+        if kind == "until":
+            if time.time() >= int(rest):
+                raise ValueError("over")
+        elif kind != "same":
             by_kind[kind].append(rest)
         elif not _same(rest):
             raise ValueError("changed")

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
+import traceback
 from datetime import datetime
 from pathlib import Path
+
+from total_recall import __version__
 
 ROTATE_BYTES = 1_000_000
 KEPT = 3
@@ -36,3 +41,12 @@ def _rotate(path: Path) -> None:
         newer = path.with_name(f"{path.name}.{number - 1}") if number > 1 else path
         if newer.exists():
             newer.replace(older)
+
+
+def bug_report(error: Exception) -> str:
+    """Write the traceback of a bug to a new file for the owner's eyes alone; returns its path. Raises OSError."""
+    handle, path = tempfile.mkstemp(prefix="total-recall-", suffix=".log")
+    with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as stream:
+        stream.write(f"total-recall {__version__}, Python {sys.version}\n")
+        traceback.print_exception(error, file=stream)
+    return path

@@ -34,6 +34,9 @@ GATHER_SECONDS = 1.0
 COPY_TRIES = 20
 """How often a database that is written meanwhile is copied again."""
 WAL_HEADER_BYTES = 32
+LOCK_POLL_SECONDS = 0.05
+LAST_MS = 2**62
+"""Later than every time."""
 
 Step = Callable[[str], None]
 
@@ -233,10 +236,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _LEDGER)
 
 
 @contextmanager
-def sole(what: str, directory: Path) -> Iterator[None]:
-    """Be the only `observer` or `reflector` of one memory; the kernel ends that when the process ends, however it ends.
+def sole(what: str, directory: Path, wait_seconds: float = 0.0) -> Iterator[None]:
+    """Be the only `observer`, `reflector` … of one memory; the kernel ends that when the process ends, however it ends.
 
-    Raises AlreadyRunning when another process holds it, MemoryWriteError when `directory` cannot be written.
+    Raises AlreadyRunning when another process holds it, and still does after `wait_seconds`; MemoryWriteError when
+    `directory` cannot be written.
     """
     private_directory(directory)
     path = directory / f"{what}.lock"
@@ -245,13 +249,22 @@ def sole(what: str, directory: Path) -> Iterator[None]:
     except OSError as error:
         raise MemoryWriteError(f"cannot write {path}: {error.strerror}; check its owner and free space") from error
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise AlreadyRunning(f"another {what} is at work in {directory.parent}; let it do the work") from None
+        give_up = time.monotonic() + wait_seconds
+        while not _locked(handle):
+            if time.monotonic() >= give_up:
+                raise AlreadyRunning(f"another {what} is at work in {directory.parent}; let it do the work")
+            time.sleep(LOCK_POLL_SECONDS)
         yield
     finally:
         os.close(handle)
+
+
+def _locked(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def private_directory(directory: Path) -> None:
@@ -594,15 +607,25 @@ class State:
         "FROM message m JOIN session s ON s.num = m.session"
     )
 
-    def queue(self, session_id: str | None = None, page: int = 500) -> Iterator[Queued]:
-        """The messages that wait to be observed, in time order. Messages may be settled while this goes on."""
+    def queue(
+        self,
+        session_id: str | None = None,
+        *,
+        since_ms: int = 0,
+        until_ms: int = LAST_MS,
+        page: int = 500,
+    ) -> Iterator[Queued]:
+        """The messages that wait to be observed, in time order, of one session, from `since_ms` and before `until_ms`.
+
+        Messages may be settled while this goes on.
+        """
         narrowed, values = ("AND s.id = ?", [session_id]) if session_id else ("", [])
-        after = (-1, -1)
+        after = (since_ms - 1, LAST_MS)
         while True:
             rows = self._rows(
-                f"SELECT {self._COLUMNS} WHERE m.status = 'queued' AND (m.at, m.id) > (?, ?) {narrowed} "
+                f"SELECT {self._COLUMNS} WHERE m.status = 'queued' AND (m.at, m.id) > (?, ?) AND m.at < ? {narrowed} "
                 "ORDER BY m.at, m.id LIMIT ?",
-                [*after, *values, page],
+                [*after, until_ms, *values, page],
             )
             yield from (_queued(row) for row in rows)
             if len(rows) < page:
@@ -615,6 +638,11 @@ class State:
     def oldest_queued(self) -> datetime | None:
         at = self._rows("SELECT min(at) FROM message WHERE status = 'queued'")[0][0]
         return None if at is None else datetime.fromtimestamp(at / 1000, timezone.utc)
+
+    def names_of(self, rows: Sequence[int]) -> list[tuple[str, str]]:
+        """(session id, entry id) of messages, by row number."""
+        query = "SELECT s.id, m.entry_id FROM message m JOIN session s ON s.num = m.session WHERE m.id = ?"
+        return [name for row in rows for name in self._rows(query, (row,))]
 
     def counts(self) -> dict[str, int]:
         """How many messages there are of each status."""

@@ -14,7 +14,7 @@ import pytest
 
 from builders import NOW, OTHER, SESSION, Home, said, snapshot
 from total_recall import clock
-from total_recall.commands import observe, places, status
+from total_recall.commands import capturing, observe, places, status
 from total_recall.commands.places import Configuration
 from total_recall.errors import MemoryWriteError, TotalRecallError
 from total_recall.state import sole
@@ -103,7 +103,7 @@ def test_a_first_run_that_was_cut_short_keeps_its_window(
         raise MemoryWriteError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(observe, "take_new", fails)
+        patched.setattr(capturing, "take_new", fails)
         with pytest.raises(MemoryWriteError):
             run(home)
     monkeypatch.setattr(clock, "now", lambda: NOW + timedelta(hours=12))

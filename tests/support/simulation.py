@@ -563,7 +563,7 @@ def _observe(world: World, kill: Kill, amid: Mapping[int, Effect], options: obse
         def compress(batch: Batch) -> tuple[Observation, ...]:
             tokens = [TOKEN.findall(message.text) for message in batch.messages]
             if any(len(those) != 1 for those in tokens):
-                raise AssertionError(f"not one token a message: {tokens}")
+                raise BrokenMessage(f"not one token a message: {tokens}")
             if not options.dry_run:
                 os.write(events, f"handed {' '.join(token for [token] in tokens)}\n".encode())
             found = zip(tokens, batch.messages, strict=True)
@@ -593,6 +593,10 @@ def observations(token: str, at: datetime) -> tuple[Observation, ...]:
     if number % 5 == 0:
         return ()
     return (Observation(f"{'abc'[number % 3]}22222", f"{token} noted", at, "medium", "fact", 5.0, 0.9),)
+
+
+class BrokenMessage(BaseException):
+    """What no observer may turn into something else."""
 
 
 def _tracer(last: int) -> Callable[[FrameType, str, Any], Any]:

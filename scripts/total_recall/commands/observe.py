@@ -8,38 +8,46 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from functools import partial
 from pathlib import Path
 
 from total_recall import clock, gate, logs
 from total_recall.commands import context, places, reflect
+from total_recall.commands.capturing import Captured, Wanted, capture, capture_alone, milliseconds
 from total_recall.commands.compressing import Compress, Tally, compressor
 from total_recall.commands.places import Configuration, Place
 from total_recall.errors import AlreadyRunning, MemoryWriteError, StoreError, TotalRecallError
 from total_recall.memory.commit import Committed, Done, commit, finish_pending
 from total_recall.memory.line import format_observation
+from total_recall.memory.raw import as_said, keep_as_said
 from total_recall.memory.store import MemoryStore
 from total_recall.records import Batch, Message, Observation
 from total_recall.sessions.batching import batches
 from total_recall.sessions.source import Problems, Watch, watch
-from total_recall.sessions.taking import Window, take_new
 from total_recall.settings import Settings
 from total_recall.state import RunRecord, State, Step, no_step, sole
 from total_recall.tokens import estimate_tokens
 
-FIRST_RUN = timedelta(hours=24)
 CONTEXT_MESSAGES = 4
 COMMIT_SECONDS = 2.0
 """A document write for each small batch would cost more than compressing it offline; they are gathered this long."""
 LAST_RUN = ".observer-last-run"
 LAST_HASH = ".observer-last-hash"
+CONTEXT_DAY = "context_day"
+"""The user's day that the ready-made context was last built for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line asked for. `since` is aware; `argv` is what the gate files this run under."""
+    """What the command line asked for. `since` is aware; `argv` is what the gate files this run under.
+
+    `recover` and `flush` are this run under another name (`command`, `log`), set off by something (`trigger`). They
+    take what was said in `recent_first` before the rest, wait up to `wait_seconds` for an observer that is at work, and
+    give models `patience_seconds` in all.
+    """
 
     since: datetime | None = None
     everything: bool = False
@@ -48,11 +56,21 @@ class Options:
     dry_run: bool = False
     max_batches: int | None = None
     argv: tuple[str, ...] = ()
+    command: str = "observe"
+    log: str = "observer.log"
+    trigger: str = ""
+    recent_first: timedelta | None = None
+    wait_seconds: float = 0.0
+    patience_seconds: float | None = None
+
+    @property
+    def wanted(self) -> Wanted:
+        return Wanted(self.since, self.everything, self.session_id)
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRun:
-    """What a run did to one memory. `messages` were newly taken, `waiting` are still to be observed."""
+    """What a run did to one memory. `messages` were observed, `taken` are new, `waiting` are still to be observed."""
 
     memory_dir: Path
     messages: int
@@ -63,18 +81,21 @@ class MemoryRun:
     first_run: bool
     notes: tuple[str, ...]
     compressed_by: str = ""
+    taken: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Idle:
     """All that a run begun at `begun_ns` looked at. While it stays so, the next run has nothing to do.
 
+    At `until` (s since 1970) the user's day is over, and what has expired leaves the context.
     Our own state is part of it: whoever takes messages and is stopped leaves work behind.
     """
 
     watches: tuple[Watch, ...]
     stamps: tuple[str, ...]
     begun_ns: int
+    until: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +123,7 @@ class Result:
                 {
                     "memory_dir": str(run.memory_dir),
                     "messages": run.messages,
+                    "taken": run.taken,
                     "sessions": run.sessions,
                     "marked_as_seen": run.marked_as_seen,
                     "waiting": run.waiting,
@@ -148,7 +170,7 @@ def run(options: Options, config: Configuration | None = None, compress: Compres
     """
     now, begun_ns = clock.now(), time.time_ns()
     config = config or places.configure()
-    _require_a_known_workspace(config)
+    require_a_known_workspace(config)
     found = places.find(config, now, options.agent)
     problems = Problems()
     gate.forget(options.argv)
@@ -161,7 +183,7 @@ def run(options: Options, config: Configuration | None = None, compress: Compres
             # One agent's memory must not keep the others from being served.
             failed.append(error)
     if failed:
-        raise failed[0]
+        raise type(failed[0])("; and ".join(str(error) for error in failed))
     _fail_if_blind(found, problems)
     said = tuple(_all_problems(config, found, problems))
     idle = None if said else _idle(options, config, found, runs, begun_ns)
@@ -180,16 +202,37 @@ def observe_memory(
     """One run over one memory. `step` is told each step of a commit; the settings choose when `compress` is None."""
     if options.dry_run:
         with State.open_copy(place.own_dir) as state:
-            return _observe(place, config, options, compress, now, problems, state, None, step)
-    try:
-        with sole("observer", place.own_dir), State.open(place.own_dir, step) as state:
-            store = MemoryStore(place.memory_dir, step)
-            done = _observe(place, config, options, compress, now, problems, state, store, step)
-            _leave_traces(place, state, store, done, now, now.astimezone(config.settings.tz).date())
-            due = bool(done.observations) and reflect.is_due(place, config.settings, state)
-        return _reflected(place, config.settings, done, now) if due else done
-    except AlreadyRunning as running:
-        return MemoryRun(place.memory_dir, 0, 0, 0, (), 0, False, (str(running),))
+            taken = capture_alone(place, config, state, now, problems, options.wanted)
+            return _observe(place, config, options, compress, now, taken, state, None, step)
+    with State.open(place.own_dir, step) as state:
+        # First of all: what is in the queue is safe, and whoever is at work may see it.
+        taken = capture(place, config, state, now, problems, options.wanted)
+        try:
+            with _observer(place, options):
+                store = MemoryStore(place.memory_dir, step)
+                done = _observe(place, config, options, compress, now, taken, state, store, step)
+                _leave_traces(place, config.settings, options, state, store, done, now)
+                due = bool(done.observations) and reflect.is_due(place, config.settings, state)
+        except AlreadyRunning as running:
+            return _left_to_another(place, taken, state, str(running))
+    return _reflected(place, config.settings, done, now) if due else done
+
+
+@contextmanager
+def _observer(place: Place, options: Options) -> Iterator[None]:
+    """Be the observer. Of those that wait for their turn one is enough: it will see what all of them took."""
+    with ExitStack() as held:
+        with ExitStack() as turn:
+            if options.wait_seconds:
+                turn.enter_context(sole("waiting observer", place.own_dir))
+            held.enter_context(sole("observer", place.own_dir, options.wait_seconds))
+        yield
+
+
+def _left_to_another(place: Place, taken: Captured, state: State, why: str) -> MemoryRun:
+    waiting = state.queue_length()
+    note = f"{why}; {_counted(waiting, 'message')} wait in the queue" if waiting else why
+    return MemoryRun(place.memory_dir, 0, 0, taken.marked_as_seen, (), waiting, False, (note,), taken=taken.queued)
 
 
 def _reflected(place: Place, settings: Settings, done: MemoryRun, now: datetime) -> MemoryRun:
@@ -204,55 +247,53 @@ def _observe(
     options: Options,
     compress: Compress | None,
     now: datetime,
-    problems: Problems,
+    taken: Captured,
     state: State,
     store: MemoryStore | None,
     step: Step,
 ) -> MemoryRun:
-    work = _Work(state, store, step)
+    work = _Work(state, store, config.settings.tz, step)
     if store is not None:
         work.done(finish_pending(state, store, step))
-    window, first_run = _window(config, options, state, now)
-    locked = problems.counts.get("database", 0)
-    taking = take_new(place.sources, state, window, problems)
-    # A database that could not be read now would pour its whole past into the next run, if that had no window.
-    if first_run and options.session_id is None and problems.counts.get("database", 0) == locked:
-        state.set_meta("first_run_done", now.isoformat())
     if compress is not None:
-        work.through(_cut(state, config.settings, options), compress)
+        work.through(_cut(state, config.settings, options, now), compress)
     else:
         tally = Tally()
         reader = store or MemoryStore(place.memory_dir)
         with compressor(config.settings, state, reader, place.workspace, tally) as (chosen, asks):
             allowed = partial(_allowed, state, config.settings, options, now, tally) if asks else None
-            work.through(_cut(state, config.settings, options, trim=asks), chosen, allowed)
+            work.through(_cut(state, config.settings, options, now, trim=asks), chosen, allowed)
         work.notes += tally.notes
         work.compressed_by = tally.words()
-    if first_run and taking.count.skipped:
+    if taken.first_run and taken.marked_as_seen:
         work.notes.append(
-            f"first run: {_counted(taking.count.skipped, 'message')} older than 24 hours marked as seen; "
+            f"first run: {_counted(taken.marked_as_seen, 'message')} older than 24 hours marked as seen; "
             "`observe --all` takes them too"
         )
     return MemoryRun(
         memory_dir=place.memory_dir,
-        messages=taking.count.queued,
-        sessions=len(taking.sessions),
-        marked_as_seen=taking.count.skipped,
+        messages=work.messages,
+        sessions=len(work.sessions),
+        marked_as_seen=taken.marked_as_seen,
         observations=tuple(work.written),
         waiting=0 if store is None else state.queue_length(),
-        first_run=first_run,
+        first_run=taken.first_run,
         notes=tuple(work.notes),
         compressed_by=work.compressed_by,
+        taken=taken.queued,
     )
 
 
 class _Work:
     """Compresses batch after batch and commits; without a store nothing is written."""
 
-    def __init__(self, state: State, store: MemoryStore | None, step: Step) -> None:
+    def __init__(self, state: State, store: MemoryStore | None, tz: tzinfo, step: Step) -> None:
         self._state = state
         self._store = store
+        self._tz = tz
         self._step = step
+        self.messages = 0
+        self.sessions: set[str] = set()
         self.written: list[Observation] = []
         self.notes: list[str] = []
         self.compressed_by = ""
@@ -269,7 +310,15 @@ class _Work:
         for number, (batch, rows) in enumerate(cut):
             if allowed is not None and not allowed(number, batch):
                 break
-            gathered.append(Done(batch.id, rows, compress(batch)))
+            try:
+                gathered.append(Done(batch.id, rows, compress(batch)))
+            except TotalRecallError:
+                raise
+            except Exception as error:  # noqa: BLE001  # a bug of ours must not keep what was said out of the memory
+                self._keep_as_said(batch, error)
+                continue
+            self.messages += len(batch.messages)
+            self.sessions.update(message.session_id for message in batch.messages)
             if allowed is not None or time.monotonic() - since > COMMIT_SECONDS:
                 self._save(gathered)
                 gathered, since = [], time.monotonic()
@@ -285,12 +334,28 @@ class _Work:
         else:
             self.written += [o for done in gathered for o in done.observations]
 
+    def _keep_as_said(self, batch: Batch, error: Exception) -> None:
+        """The words go into the document as they are; they stay in the queue, and the next run tries again."""
+        report = logs.bug_report(error)
+        lines = as_said(batch.messages, self._tz)
+        if self._store is not None:
+            self.notes += _rescue_notes(keep_as_said(lines, self._store))
+        self.notes.append(
+            f"no compressor could take {_counted(len(lines), 'message')}: they stand there as they were said, and the "
+            f"next run tries again; a bug, {type(error).__name__}, with details in {report}"
+        )
+
 
 def _cut(
-    state: State, settings: Settings, options: Options, trim: bool = True
+    state: State, settings: Settings, options: Options, now: datetime, trim: bool = True
 ) -> Iterator[tuple[Batch, tuple[int, ...]]]:
-    queue = state.queue(options.session_id)
-    return batches(queue, settings.batch_tokens, estimate_tokens, partial(_said_before, state), trim=trim)
+    """Batches of what waits, in time order; with `recent_first` the newest part before the rest."""
+    recent_ms = milliseconds(now - options.recent_first) if options.recent_first else 0
+    parts = [state.queue(options.session_id, since_ms=recent_ms)]
+    if recent_ms:
+        parts.append(state.queue(options.session_id, until_ms=recent_ms))
+    for part in parts:
+        yield from batches(part, settings.batch_tokens, estimate_tokens, partial(_said_before, state), trim=trim)
 
 
 def _allowed(
@@ -313,29 +378,6 @@ def _allowed(
     return True
 
 
-def _window(config: Configuration, options: Options, state: State, now: datetime) -> tuple[Window, bool]:
-    """Which messages this run wants, and whether it is a first run.
-
-    A first run takes the last 24 hours. Where that begins is written down before anything is read, so that a first
-    run that was cut short goes on with the same window.
-    """
-    window = Window(config.settings.include, config.host.main_key, session_id=options.session_id)
-    asked = 0 if options.everything else _ms(options.since) if options.since else None
-    if state.meta("first_run_done") is not None:
-        return replace(window, promote_since_ms=asked), False
-    if options.session_id is not None:
-        return replace(window, promote_since_ms=asked or 0), True
-    begun = state.meta("first_run_since_ms")
-    since_ms = asked if asked is not None else int(begun) if begun is not None else _ms(now - FIRST_RUN)
-    state.set_meta("first_run_since_ms", str(since_ms))
-    # What a first run that was cut short has marked as seen may lie inside a window that is asked for now.
-    return replace(window, since_ms=since_ms, promote_since_ms=asked if begun is not None else None), True
-
-
-def _ms(at: datetime) -> int:
-    return round(at.timestamp() * 1000)
-
-
 def _said_before(state: State, messages: Sequence[Message]) -> tuple[Message, ...]:
     """What was said in the same sessions just before these messages."""
     first: dict[str, Message] = {}
@@ -349,7 +391,7 @@ def _rescue_notes(rescued: Sequence[Path]) -> list[str]:
     return [f"{what} {path}; merge it by hand" for path in rescued]
 
 
-def _require_a_known_workspace(config: Configuration) -> None:
+def require_a_known_workspace(config: Configuration) -> None:
     """An unreadable `openclaw.json` must not start a second memory in the default workspace."""
     settings = config.settings
     if config.host.problem and not (settings.workspace_is_set or settings.memory_dir_is_set):
@@ -372,7 +414,8 @@ def _idle(
     watches = [w for place in found for source in place.sources for w in source.watches()]
     states = [watch(place.own_dir / f"state.sqlite{end}") for place in found for end in ("", "-wal")]
     stamps = tuple(str(place.memory_dir / LAST_RUN) for place in found)
-    return Idle((*config.watches, *watches, *states), stamps, begun_ns)
+    tomorrow = (clock.now().astimezone(config.settings.tz) + timedelta(days=1)).replace(hour=0, minute=0, second=0)
+    return Idle((*config.watches, *watches, *states), stamps, begun_ns, int(tomorrow.timestamp()))
 
 
 def _fail_if_blind(found: Sequence[Place], problems: Problems) -> None:
@@ -385,29 +428,41 @@ def _fail_if_blind(found: Sequence[Place], problems: Problems) -> None:
 
 
 def _leave_traces(
-    place: Place, state: State, store: MemoryStore, done: MemoryRun, now: datetime, today: date
+    place: Place,
+    settings: Settings,
+    options: Options,
+    state: State,
+    store: MemoryStore,
+    done: MemoryRun,
+    now: datetime,
 ) -> None:
     """The run record, the log line, the stamp, and the context for the next session.
 
-    A stamp is left even when there was nothing. A person's edit of the document reaches the context too.
+    A stamp is left even when there was nothing. A person's edit of the document and a new day reach the context too.
     """
     stamped = place.memory_dir / LAST_HASH
+    today = now.astimezone(settings.tz).date()
     try:
         gate.stamp(str(place.memory_dir / LAST_RUN))
         document = f"{store.read().sha256}\n"
-        if not stamped.is_file() or stamped.read_text(errors="replace") != document:
+        edited = not stamped.is_file() or stamped.read_text(errors="replace") != document
+        if edited or state.meta(CONTEXT_DAY) != today.isoformat():
             context.write_ready_made(place.memory_dir, today)
+            state.set_meta(CONTEXT_DAY, today.isoformat())
             _write_private(stamped, document)
     except OSError as error:
         raise MemoryWriteError(
             f"cannot write {error.filename or place.memory_dir}: {error.strerror}; what was observed is safe; "
             "free some space or check its owner, then run the command again"
         ) from error
-    if not done.messages and not done.observations and not done.first_run:
+    is_noted = options.command != "observe" or done.messages or done.observations or done.first_run
+    if not is_noted:
         return
     outcome = "; ".join([_sentence(done, dry_run=False), *done.notes])
-    state.record_run(RunRecord("observe", now, clock.now(), "done", done.messages, len(done.observations), outcome))
-    logs.append(place.log, clock.now(), f"observe: {outcome}")
+    record = RunRecord(options.command, now, clock.now(), "done", done.messages, len(done.observations), outcome)
+    state.record_run(record)
+    by = f" ({options.trigger})" if options.trigger else ""
+    logs.append(place.logs / options.log, clock.now(), f"{options.command}{by}: {outcome}")
 
 
 def _write_private(path: Path, text: str) -> None:

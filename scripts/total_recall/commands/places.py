@@ -43,9 +43,14 @@ class Place:
         return self.memory_dir / OWN_DIRECTORY
 
     @property
+    def logs(self) -> Path:
+        """`logs/` beside the memory directory."""
+        return self.memory_dir.parent / "logs"
+
+    @property
     def log(self) -> Path:
-        """`logs/observer.log` beside the memory directory."""
-        return self.memory_dir.parent / "logs" / "observer.log"
+        """The observer's log."""
+        return self.logs / "observer.log"
 
 
 def configure(env: Mapping[str, str] | None = None) -> Configuration:

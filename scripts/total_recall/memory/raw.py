@@ -1,0 +1,81 @@
+"""Words that no compressor would take stand in the document as they were said, until one does."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+from datetime import tzinfo
+from pathlib import Path
+
+from total_recall.memory.document import Document, parse
+from total_recall.memory.store import MemoryStore, Replaced
+from total_recall.records import Message, Observation
+
+PREFIX = "raw-"
+"""How the ids of such lines begin: by them they are found and replaced."""
+KEPT_CHARACTERS = 600
+"""Of a longer message the line shows the beginning and the end; all of it is in the state."""
+
+
+def raw_id(session_id: str, entry_id: str) -> str:
+    """The id of the line of a message."""
+    return PREFIX + hashlib.blake2b(f"{session_id}/{entry_id}".encode(), digest_size=6).hexdigest()
+
+
+def is_raw(observation_id: str | None) -> bool:
+    """Whether a line holds words as they were said."""
+    return observation_id is not None and observation_id.startswith(PREFIX)
+
+
+def as_said(messages: Sequence[Message], tz: tzinfo) -> list[Observation]:
+    """A line for each message, told as past, so that nobody takes it for something said now."""
+    return [
+        Observation(
+            id=raw_id(message.session_id, message.entry_id),
+            text=f"Not condensed yet: {_speaker(message)} said “{_shortened(message.text)}”",
+            at=message.at.astimezone(tz),
+            priority="medium",
+            type="context",
+            importance=5.0,
+            confidence=0.5,
+            certainty="weak",
+            sources=((message.session_id, message.entry_id),),
+        )
+        for message in messages
+    ]
+
+
+def keep_as_said(lines: Sequence[Observation], store: MemoryStore) -> tuple[Path, ...]:
+    """Add such lines to the document, those that are there already once. The messages stay in the queue.
+
+    Returns the backups of a person's edits that could not be put back (nearly never). Raises MemoryWriteError.
+    """
+    with store.lock() as rescued:
+        snapshot = store.read()
+        while True:
+            new = parse(snapshot.content).with_observations(lines).render()
+            if new == snapshot.content:
+                return rescued
+            outcome = store.replace(new, expected=snapshot.sha256)
+            if isinstance(outcome, Replaced):
+                return rescued
+            snapshot = outcome.current
+            rescued += outcome.rescued
+
+
+def without_raw(document: Document, ids: Collection[str]) -> Document:
+    """The document without the lines of these raw ids."""
+    lines = {entry.line for entry in document.observations if entry.id in ids}
+    return document.edited(lines, {}) if lines else document
+
+
+def _speaker(message: Message) -> str:
+    if message.role == "assistant":
+        return "the assistant"
+    return "the user" if message.is_owner else message.speaker or "somebody"
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= KEPT_CHARACTERS:
+        return text
+    return f"{text[: KEPT_CHARACTERS * 2 // 3]} […] {text[-KEPT_CHARACTERS // 3 :]}"
