@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import Path
 from typing import Literal, TypeVar, cast
@@ -103,6 +103,8 @@ class Locations:
     state_dir: Path
     config: Path
     default_workspace: Path
+    env: Mapping[str, str] = field(repr=False)
+    """The environment, with what OpenClaw's own `.env` adds to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,7 @@ class Settings:
 def locations(env: Mapping[str, str] | None = None) -> Locations:
     """Where OpenClaw lives: `OPENCLAW_STATE_DIR`, a profile, or `~/.openclaw` (openclaw.md section 1).
 
-    Raises SettingError when there is no home directory.
+    Raises SettingError when there is no home directory, or OpenClaw's `.env` cannot be read.
     """
     env = os.environ if env is None else env
     home_text = env.get("HOME", "")
@@ -151,7 +153,7 @@ def locations(env: Mapping[str, str] | None = None) -> Locations:
     state_dir = _path(env.get("OPENCLAW_STATE_DIR", ""), home) or home / folder
     config = _path(env.get("OPENCLAW_CONFIG_PATH", ""), home) or state_dir / "openclaw.json"
     workspace = _path(env.get("OPENCLAW_WORKSPACE_DIR", ""), home) or state_dir / "workspace"
-    return Locations(home, state_dir, config, workspace)
+    return Locations(home, state_dir, config, workspace, {**_dotenv(state_dir / ".env"), **env})
 
 
 def load(

@@ -106,6 +106,7 @@ def test_what_was_read_is_watched(home: Path) -> None:
     watched = {w.path.replace(str(home), "~") for w in config.watches}
     assert watched == {
         "~/.openclaw/openclaw.json",
+        "~/.openclaw/.env",
         "~/.openclaw/agents",
         "~/.openclaw/workspace/.env",
         "~/backup/agents",

@@ -11,6 +11,8 @@ import pytest
 from builders import nobodys
 from total_recall.host.openclaw_config import HostConfig, load
 
+ENV = {"OWN_KEY": "key-of-the-environment", "PLACE": "/srv/place"}
+
 
 def read(home: Path, config: object = None) -> HostConfig:
     state_dir = home / ".openclaw"
@@ -18,7 +20,7 @@ def read(home: Path, config: object = None) -> HostConfig:
     if config is not None:
         text = config if isinstance(config, str) else json.dumps(config)
         (state_dir / "openclaw.json").write_text(text, encoding="utf-8")
-    return load(state_dir, state_dir / "openclaw.json", home, state_dir / "workspace")
+    return load(state_dir, state_dir / "openclaw.json", home, state_dir / "workspace", ENV)
 
 
 def workspaces(config: HostConfig, home: Path) -> dict[str, str]:
@@ -141,3 +143,77 @@ def test_a_configuration_that_is_being_saved_is_read_again(home: Path) -> None:
     saving.join()
     assert workspaces(found, home) == {"main": "/srv/ws"}
     assert found.problem is None
+
+
+FILLED: tuple[tuple[str, object, dict[str, str] | None], ...] = (
+    ("a variable", {"apiKey": "${OWN_KEY}"}, {"OPENROUTER_API_KEY": "key-of-the-environment"}),
+    ("inside a text", {"env": {"LLM_BASE_URL": "http://${PLACE}/v1"}}, {"LLM_BASE_URL": "http:///srv/place/v1"}),
+    ("escaped", {"env": {"LLM_MODEL": "$${OWN_KEY}"}}, {"LLM_MODEL": "${OWN_KEY}"}),
+    ("not set", {"apiKey": "${NOBODYS_KEY}"}, {}),
+    ("no variable", {"env": {"LLM_MODEL": "a${b}c"}}, {"LLM_MODEL": "a${b}c"}),
+    (
+        "a reference to the environment",
+        {"apiKey": {"source": "env", "provider": "default", "id": "OWN_KEY"}},
+        {"OPENROUTER_API_KEY": "key-of-the-environment"},
+    ),
+    ("a reference to a file", {"apiKey": {"source": "file", "provider": "f", "id": "/key"}}, {}),
+)
+
+
+@pytest.mark.parametrize(("entry", "expected"), [c[1:] for c in FILLED], ids=[c[0] for c in FILLED])
+def test_variables_and_references_stand_for_their_values(home: Path, entry: object, expected: object) -> None:
+    assert read(home, {"skills": {"entries": {"total-recall": entry}}}).skill_env == expected
+
+
+def test_what_cannot_be_had_is_told_without_stopping_anything(home: Path) -> None:
+    entry = {"apiKey": {"source": "exec", "provider": "vault", "id": "key"}, "env": {"LLM_MODEL": "${NOBODYS}"}}
+    config = read(home, {"skills": {"entries": {"total-recall": entry}}})
+    assert config.problem is None
+    variable, key = config.notes
+    assert "NOBODYS" in variable and "exec: key" in key
+
+
+def test_the_configurations_own_variables_count_after_the_environments(home: Path) -> None:
+    entry = {"env": {"LLM_MODEL": "${OWN_MODEL}", "LLM_API_KEY": "${OWN_KEY}"}}
+    own = {"vars": {"OWN_MODEL": "m", "OWN_KEY": "not this one"}}
+    assert read(home, {"env": own, "skills": {"entries": {"total-recall": entry}}}).skill_env == {
+        "LLM_MODEL": "m",
+        "LLM_API_KEY": "key-of-the-environment",
+    }
+
+
+def included(home: Path, **files: str) -> None:
+    folder = home / ".openclaw"
+    folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (folder / f"{name}.json5").write_text(text, encoding="utf-8")
+
+
+def test_an_included_file_names_the_workspace(home: Path) -> None:
+    included(home, agents="{ defaults: { workspace: '${PLACE}' } } // mine")
+    config = read(home, {"agents": {"$include": "./agents.json5"}})
+    assert workspaces(config, home) == {"main": "/srv/place"}
+    assert [path.name for path in config.files] == ["openclaw.json", "agents.json5"]
+
+
+def test_of_several_the_later_counts_and_what_stands_beside_them_most(home: Path) -> None:
+    included(home, a="{ defaults: { workspace: '/a', userTimezone: 'UTC' } }", b="{ defaults: { workspace: '/b' } }")
+    config = read(home, {"agents": {"$include": ["a.json5", "b.json5"]}})
+    assert (workspaces(config, home), config.user_timezone) == ({"main": "/b"}, "UTC")
+    config = read(home, {"agents": {"$include": ["a.json5", "b.json5"], "defaults": {"workspace": "/beside"}}})
+    assert workspaces(config, home) == {"main": "/beside"}
+
+
+BROKEN = (
+    ("absent", {"$include": "absent.json5"}, "absent.json5"),
+    ("out of the folder", {"$include": "../other.json5"}, "leads out of"),
+    ("in a circle", {"$include": "circle.json5"}, "more than 10 deep"),
+    ("no name", {"$include": 7}, "no file name"),
+)
+
+
+@pytest.mark.parametrize(("agents", "words"), [c[1:] for c in BROKEN], ids=[c[0] for c in BROKEN])
+def test_an_include_that_cannot_be_followed_is_a_problem(home: Path, agents: object, words: str) -> None:
+    """The workspace may be named there: nothing may go on with another one."""
+    included(home, circle="{ $include: 'circle.json5' }")
+    assert words in (read(home, {"agents": agents}).problem or "")

@@ -231,7 +231,7 @@ def _observer(place: Place, options: Options) -> Iterator[None]:
 
 def _left_to_another(place: Place, taken: Captured, state: State, why: str) -> MemoryRun:
     waiting = state.queue_length()
-    note = f"{why}; {_counted(waiting, 'message')} wait in the queue" if waiting else why
+    note = f"{why}; {_counted(waiting, 'message')} in the queue" if waiting else why
     return MemoryRun(place.memory_dir, 0, 0, taken.marked_as_seen, (), waiting, False, (note,), taken=taken.queued)
 
 

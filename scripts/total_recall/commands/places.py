@@ -56,8 +56,12 @@ class Place:
 def configure(env: Mapping[str, str] | None = None) -> Configuration:
     """Read the host's configuration and every setting. Raises SettingError for a wrong one."""
     where = settings_module.locations(env)
-    watches = [watch(where.config), watch(where.state_dir / "agents")]
-    host = openclaw_config.load(where.state_dir, where.config, where.home, where.default_workspace)
+    watches = [watch(where.config), watch(where.state_dir / "agents"), watch(where.state_dir / ".env")]
+    host = _host(where)
+    included = host.files[1:]
+    if included:
+        watches += [watch(path) for path in included]
+        host = _host(where)
     settings = settings_module.load(
         host.agents[0].workspace, where.home, host_env=host.skill_env, host_timezone=host.user_timezone, env=env
     )
@@ -65,6 +69,10 @@ def configure(env: Mapping[str, str] | None = None) -> Configuration:
     if settings.sessions_dir is not None:
         watches.append(watch(settings.sessions_dir / "agents"))
     return Configuration(where, host, settings, tuple(watches))
+
+
+def _host(where: Locations) -> openclaw_config.HostConfig:
+    return openclaw_config.load(where.state_dir, where.config, where.home, where.default_workspace, where.env)
 
 
 def find(config: Configuration, now: datetime, only_agent: str | None = None) -> list[Place]:

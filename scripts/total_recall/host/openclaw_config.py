@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import json5
+from total_recall.host import openclaw_json
 
 SKILL = "total-recall"
 
@@ -27,6 +25,7 @@ class HostConfig:
 
     `agents` holds the configured agents, the default one first. `skill_env` is what
     `skills.entries.total-recall` sets: the host hands that to agent turns only, not to cron, hooks or daemons.
+    `files` are those it was read from; `notes` tell what in it cannot be had here.
     """
 
     state_dir: Path
@@ -36,6 +35,8 @@ class HostConfig:
     skill_env: Mapping[str, str] | None = None
     problem: str | None = None
     shared_root: Path | None = None
+    files: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def agent(self, agent_id: str) -> Agent:
         """The agent of that id; one that is not configured works where the host would put it."""
@@ -45,40 +46,21 @@ class HostConfig:
         return Agent(agent_id, _own_workspace(agent_id, self.state_dir, self.shared_root))
 
 
-def load(state_dir: Path, config_path: Path, home: Path, default_workspace: Path) -> HostConfig:
-    """Read the configuration; an absent file means the host's defaults, a broken one that and a `problem`."""
-    config, problem = _read(config_path)
-    return _interpret(config, state_dir, home, default_workspace, problem)
+def load(
+    state_dir: Path, config_path: Path, home: Path, default_workspace: Path, env: Mapping[str, str]
+) -> HostConfig:
+    """Read the configuration; an absent file means the host's defaults, a broken one that and a `problem`.
 
-
-def _read(path: Path, tries: int = 3) -> tuple[Mapping[str, object], str | None]:
-    """(The configuration, what is wrong with it). A person or the host may be saving it: a torn read is repeated."""
-    problem = None
-    for attempt in range(tries):
-        if attempt:
-            time.sleep(0.05)
-        try:
-            return _parse(path.read_text(encoding="utf-8-sig")), None
-        except FileNotFoundError:
-            return {}, None
-        except (OSError, ValueError, RecursionError) as error:
-            problem = f"{path} cannot be read ({_first_line(error)}): OpenClaw's defaults are assumed"
-    return {}, problem
-
-
-def _parse(text: str) -> Mapping[str, object]:
-    """JSON5, by the quick parser where the text is plain JSON. Raises ValueError or RecursionError."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        value = json5.loads(text)
-    if not isinstance(value, dict):
-        raise ValueError("not an object")
-    return value
+    `env` is what `${VARIABLE}` and references to secrets in the environment stand for.
+    """
+    read = openclaw_json.read(config_path, env)
+    host = _interpret(read.value, state_dir, home, default_workspace, env)
+    notes = tuple(f"{config_path} names the variable {name}, which is not set here" for name in read.unset)
+    return replace(host, problem=read.problem, files=read.files, notes=(*notes, *host.notes))
 
 
 def _interpret(
-    config: Mapping[str, object], state_dir: Path, home: Path, default_workspace: Path, problem: str | None
+    config: Mapping[str, object], state_dir: Path, home: Path, default_workspace: Path, env: Mapping[str, str]
 ) -> HostConfig:
     agents = _mapping(config.get("agents"))
     defaults = _mapping(agents.get("defaults"))
@@ -96,14 +78,15 @@ def _interpret(
         found.append(Agent(agent_id, workspace))
     found.sort(key=lambda agent: agent.id != default_id)
     skill = _mapping(_mapping(_mapping(config.get("skills")).get("entries")).get(SKILL))
+    skill_env, notes = _skill_env(skill, env)
     return HostConfig(
         state_dir=state_dir,
         agents=tuple(found),
         main_key=_text(_mapping(config.get("session")).get("mainKey")) or "main",
         user_timezone=_text(defaults.get("userTimezone")),
-        skill_env=_skill_env(skill),
-        problem=problem,
+        skill_env=skill_env,
         shared_root=shared,
+        notes=notes,
     )
 
 
@@ -131,13 +114,22 @@ def _own_workspace(agent_id: str, state_dir: Path, shared: Path | None) -> Path:
     return next((place for place in places if place.is_dir()), places[0])
 
 
-def _skill_env(skill: Mapping[str, object]) -> Mapping[str, str]:
+def _skill_env(skill: Mapping[str, object], env: Mapping[str, str]) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """(What the skill's entry sets, what of it is out of reach here)."""
     values = _mapping(skill.get("env")).items()
-    env = {name: str(value) for name, value in values if isinstance(value, (str, int, float))}
-    key = _text(skill.get("apiKey"))
-    if key is not None:
-        env.setdefault("OPENROUTER_API_KEY", key)
-    return env
+    found = {name: str(value) for name, value in values if isinstance(value, (str, int, float))}
+    key = skill.get("apiKey")
+    if isinstance(key, dict):
+        # A reference to a secret; of its kinds only the environment can be read without the host.
+        name = _text(key.get("id"))
+        value = env.get(name or "") if key.get("source") == "env" else None
+        if not value:
+            where = f"{key.get('source')}: {name}"
+            return found, (f"the apiKey of skills.entries.{SKILL} is kept in {where}, out of reach here",)
+        found.setdefault("OPENROUTER_API_KEY", value)
+    elif (text := _text(key)) is not None:
+        found.setdefault("OPENROUTER_API_KEY", text)
+    return found, ()
 
 
 def _mapping(value: object) -> Mapping[str, object]:
@@ -154,6 +146,3 @@ def _path(value: object, home: Path) -> Path | None:
         return None
     return home / text[2:] if text.startswith("~/") else home if text == "~" else Path(text)
 
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -1,0 +1,150 @@
+"""recover and flush: what a session held is observed at once, the newest first, whoever else is at work."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from builders import NOW, RESET, Home, said
+from total_recall import clock
+from total_recall.commands import capturing, flush, observe, places, recover
+from total_recall.commands.places import Configuration
+from total_recall.records import Batch, Observation
+from total_recall.sessions.source import Problems
+from total_recall.state import State, sole
+
+PLUMBER = "The plumber comes on 14 December, he wants 340 EUR."
+ALLERGY = "My daughter Nora is allergic to penicillin."
+
+
+@pytest.fixture
+def openclaw(home: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A host whose clock stands half an hour after the transcripts' first minute."""
+    monkeypatch.setattr(clock, "now", lambda: NOW)
+    return Home(home / ".openclaw", home / "unused")
+
+
+def configured(home: Path, **env: str) -> Configuration:
+    return places.configure({"HOME": str(home), "TOTAL_RECALL_TZ": "UTC", **env})
+
+
+def memory(home: Path) -> Path:
+    return home / ".openclaw" / "workspace" / "memory"
+
+
+def document(home: Path) -> str:
+    path = memory(home) / "observations.md"
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def log(home: Path, name: str) -> str:
+    path = home / ".openclaw" / "workspace" / "logs" / name
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+@contextmanager
+def observer_at_work(home: Path, seconds: float) -> Iterator[None]:
+    """Another observer that is done after a while."""
+    started = threading.Event()
+
+    def work() -> None:
+        with sole("observer", memory(home) / ".total-recall"):
+            started.set()
+            time.sleep(seconds)
+
+    other = threading.Thread(target=work)
+    other.start()
+    started.wait()
+    yield
+    other.join()
+
+
+def test_what_a_session_held_before_it_was_reset_is_observed_once(openclaw: Home, home: Path) -> None:
+    openclaw.write(said("a", ALLERGY))
+    observe.run(observe.Options(), configured(home))
+    openclaw.write(said("a", ALLERGY), said("b", PLUMBER, 3))
+    openclaw.transcript().rename(openclaw.transcript().with_name(openclaw.transcript().name + RESET))
+    for _ in range(3):
+        recover.run(recover.Options(trigger="command:new"), configured(home))
+    assert document(home).count("plumber") == 1 and document(home).count("Nora") == 1
+    lines = log(home, "session-recovery.log").splitlines()
+    assert len(lines) == 3 and "recover (command:new): 1 message of 1 session became 1 observation" in lines[0]
+    assert "Nothing new." in lines[1]
+
+
+def test_the_last_four_hours_come_first(openclaw: Home, home: Path) -> None:
+    """A compressor that breaks after its first batch has done the part that the next session is about."""
+    early = NOW - timedelta(hours=20)
+    old = said("a", ALLERGY)
+    old["message"]["timestamp"] = round(early.timestamp() * 1000)
+    recent = said("b", PLUMBER)
+    recent["message"]["timestamp"] = round((NOW - timedelta(hours=1)).timestamp() * 1000)
+    openclaw.write(old, recent)
+    handed: list[str] = []
+
+    def compress(batch: Batch) -> tuple[Observation, ...]:
+        handed.extend(message.text for message in batch.messages)
+        return ()
+
+    config = configured(home)
+    (place,) = places.find(config, NOW)
+    options = observe.Options(recent_first=recover.RECENT)
+    done = observe.observe_memory(place, config, options, compress, NOW, Problems())
+    assert handed == [PLUMBER, ALLERGY] and done.messages == 2 and done.waiting == 0
+
+
+def test_an_observer_that_is_at_work_is_waited_for(openclaw: Home, home: Path) -> None:
+    openclaw.write(said("a", PLUMBER))
+    with observer_at_work(home, 0.4):
+        (done,) = flush.run(flush.Options(seconds=30), configured(home)).runs
+    assert done.messages == 1 and "plumber" in document(home)
+
+
+def test_a_flush_does_not_wait_for_ever_and_what_was_said_is_safe(openclaw: Home, home: Path) -> None:
+    openclaw.write(said("a", PLUMBER))
+    with sole("observer", memory(home) / ".total-recall"):
+        started = time.monotonic()
+        (done,) = flush.run(flush.Options(seconds=1), configured(home)).runs
+        took = time.monotonic() - started
+    assert took < 20
+    assert done.taken == 1 and done.waiting == 1 and "1 message in the queue" in done.notes[0]
+    openclaw.transcript().unlink()
+    (done,) = observe.run(observe.Options(), configured(home)).runs
+    assert done.messages == 1 and "plumber" in document(home)
+
+
+def test_of_those_that_wait_one_is_enough(openclaw: Home, home: Path) -> None:
+    """Compaction events come in bursts: the second leaves what it took to the first, which still waits."""
+    own = memory(home) / ".total-recall"
+    openclaw.write(said("a", PLUMBER))
+    with sole("observer", own), sole("waiting observer", own):
+        (done,) = recover.run(recover.Options(), configured(home)).runs
+    assert done.taken == 1 and "another waiting observer is at work" in done.notes[0]
+
+
+def test_an_agent_can_be_named(openclaw: Home, home: Path) -> None:
+    openclaw.write(said("a", PLUMBER))
+    assert recover.run(recover.Options(agent="main"), configured(home)).runs[0].messages == 1
+
+
+def test_one_that_only_captures_leaves_the_rest_to_an_observer(openclaw: Home, home: Path) -> None:
+    """As the watcher does; the window of a first run is kept."""
+    old = said("b", ALLERGY)
+    old["message"]["timestamp"] = round((NOW - timedelta(days=3)).timestamp() * 1000)
+    openclaw.write(old, said("a", PLUMBER))
+    config = configured(home)
+    (place,) = places.find(config, NOW)
+    with State.open(place.own_dir) as state:
+        taken = capturing.capture(place, config, state, NOW, Problems())
+        again = capturing.capture(place, config, state, NOW, Problems())
+    assert (taken.queued, taken.marked_as_seen, taken.first_run) == (1, 1, True)
+    assert (again.queued, again.marked_as_seen, again.first_run) == (0, 0, False)
+    assert document(home) == ""
+    (done,) = observe.run(observe.Options(), config).runs
+    assert (done.messages, done.taken) == (1, 0) and "plumber" in document(home)
