@@ -27,9 +27,10 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Final, Literal
 
+from total_recall.decay import TTL_DAYS
 from total_recall.memory.document import Document
 from total_recall.memory.line import EMPTY_TEXT, MARKS, Entry, one_line
-from total_recall.memory.verification import CACHED_LINES, TTL_DAYS, day_of, days_in
+from total_recall.memory.verification import CACHED_LINES, day_of, days_in
 from total_recall.records import ObservationType, Priority
 from total_recall.tokens import estimate_tokens
 

@@ -14,12 +14,12 @@ from datetime import date, datetime, time, timezone
 from hashlib import blake2b
 from typing import Literal
 
+from total_recall.decay import TTL_DAYS
 from total_recall.memory.document import Document
 from total_recall.memory.line import Entry, format_observation, one_line, priority_of
 from total_recall.memory.operations import Drop, Merge, Operation, Repeat, Supersede, numbers_of, renumbered
 from total_recall.memory.verification import (
     PASSING,
-    TTL_DAYS,
     age_order,
     day_of,
     facts_of,

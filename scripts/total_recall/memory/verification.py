@@ -12,16 +12,12 @@ from datetime import date, time, timedelta
 from functools import lru_cache
 
 from total_recall.dates import find_dates
+from total_recall.decay import TTL_DAYS
 from total_recall.memory.line import Entry
 from total_recall.memory.operations import Drop, Merge, Operation, Repeat, Supersede
 from total_recall.records import ObservationType
 from total_recall.text import CJK, STOP_WORDS, content_words, names, negations, numbers, words
 from total_recall.tokens import count_words
-
-TTL_DAYS: dict[ObservationType, int | None] = {
-    "event": 14, "context": 30, "fact": 90, "preference": 180, "goal": 365, "habit": 365, "rule": None,
-}  # fmt: skip
-"""Days after which a line of a type has expired (design section 6); a rule never does."""
 
 PROTECTED_TYPES: frozenset[ObservationType] = frozenset({"rule", "goal"})
 OWNERS_WORDS: frozenset[ObservationType] = frozenset({"rule", "preference", "goal", "habit"})
