@@ -6,15 +6,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import timedelta, tzinfo
 from pathlib import Path
 
 import pytest
 
-from builders import NOW, RESET, Home, said
+from builders import NOW, OTHER, RESET, Home, said
 from total_recall import clock
-from total_recall.commands import capturing, flush, observe, places, recover
+from total_recall.commands import capturing, context, flush, observe, places, recover
 from total_recall.commands.places import Configuration
+from total_recall.llm import offline
 from total_recall.records import Batch, Observation
 from total_recall.sessions.source import Problems
 from total_recall.state import State, sole
@@ -148,3 +149,68 @@ def test_one_that_only_captures_leaves_the_rest_to_an_observer(openclaw: Home, h
     assert document(home) == ""
     (done,) = observe.run(observe.Options(), config).runs
     assert (done.messages, done.taken) == (1, 0) and "plumber" in document(home)
+
+
+def break_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The built-in compressor has a bug."""
+
+    def broken(*_: object, **__: object) -> tuple[Observation, ...]:
+        raise ZeroDivisionError("of ours")
+
+    monkeypatch.setattr(offline, "compress", broken)
+
+
+def test_words_that_nothing_could_condense_stand_there_until_something_can(
+    openclaw: Home, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    openclaw.write(said("a", PLUMBER), said("b", "Noted, the plumber for 340 EUR.", 1, role="assistant"))
+    with monkeypatch.context() as patched:
+        break_once(patched)
+        (first,) = recover.run(recover.Options(), configured(home)).runs
+        (again,) = recover.run(recover.Options(), configured(home)).runs
+    assert (first.messages, first.waiting, again.waiting) == (0, 2, 2)
+    assert "no compressor could take 2 messages" in first.notes[0] and "ZeroDivisionError" in first.notes[0]
+    Path(first.notes[0].rsplit(" ", 1)[1]).unlink()
+    Path(again.notes[0].rsplit(" ", 1)[1]).unlink()
+    shown = context.run(context.Options(), configured(home)).context.text
+    assert f"the user said “{PLUMBER}”" in shown and "the assistant said" in shown
+    assert shown.count(PLUMBER) == 1
+
+    (done,) = observe.run(observe.Options(), configured(home)).runs
+    assert done.messages == 2 and done.waiting == 0
+    assert "Not condensed yet" not in document(home)
+    assert document(home).count("14 December") == 1
+
+
+def test_they_go_even_when_nothing_in_them_was_notable(
+    openclaw: Home, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    openclaw.write(said("a", "ok"))
+    with monkeypatch.context() as patched:
+        break_once(patched)
+        (first,) = observe.run(observe.Options(), configured(home)).runs
+    Path(first.notes[0].rsplit(" ", 1)[1]).unlink()
+    assert "the user said “ok”" in document(home)
+    observe.run(observe.Options(), configured(home))
+    assert "“ok”" not in document(home)
+
+
+def test_only_what_breaks_the_compressor_is_held_back(
+    openclaw: Home, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    openclaw.write(*(said(f"m{n}", f"Box {n} goes to Ms Adeyemi{n}.", n / 10) for n in range(6)))
+    openclaw.write(said("x", "A poisoned message.", 0.25), said("b", PLUMBER, 2), session_id=OTHER)
+    real = offline.compress
+
+    def poisoned(batch: Batch, *, tz: tzinfo) -> tuple[Observation, ...]:
+        if any("poisoned" in message.text for message in batch.messages):
+            raise ValueError("poisoned")
+        return real(batch, tz=tz)
+
+    monkeypatch.setattr(offline, "compress", poisoned)
+    for run in range(2):
+        (done,) = observe.run(observe.Options(), configured(home)).runs
+        Path(done.notes[0].rsplit(" ", 1)[1]).unlink()
+        assert (done.messages, done.waiting) == ((7, 1) if run == 0 else (0, 1))
+    assert document(home).count("A poisoned message.") == 1
+    assert document(home).count("14 December") == 1

@@ -20,9 +20,9 @@ from total_recall.commands.capturing import Captured, Wanted, capture, capture_a
 from total_recall.commands.compressing import Compress, Tally, compressor
 from total_recall.commands.places import Configuration, Place
 from total_recall.errors import AlreadyRunning, MemoryWriteError, StoreError, TotalRecallError
-from total_recall.memory.commit import Committed, Done, commit, finish_pending
+from total_recall.memory.commit import Committed, Done, commit, finish_pending, keep_as_said
 from total_recall.memory.line import format_observation
-from total_recall.memory.raw import as_said, keep_as_said
+from total_recall.memory.raw import as_said
 from total_recall.memory.store import MemoryStore
 from total_recall.records import Batch, Message, Observation
 from total_recall.sessions.batching import batches
@@ -278,7 +278,7 @@ def _observe(
         observations=tuple(work.written),
         waiting=0 if store is None else state.queue_length(),
         first_run=taken.first_run,
-        notes=tuple(work.notes),
+        notes=tuple(work.told()),
         compressed_by=work.compressed_by,
         taken=taken.queued,
     )
@@ -297,6 +297,8 @@ class _Work:
         self.written: list[Observation] = []
         self.notes: list[str] = []
         self.compressed_by = ""
+        self.kept_as_said = 0
+        self.bug: Exception | None = None
 
     def through(
         self,
@@ -310,19 +312,32 @@ class _Work:
         for number, (batch, rows) in enumerate(cut):
             if allowed is not None and not allowed(number, batch):
                 break
-            try:
-                gathered.append(Done(batch.id, rows, compress(batch)))
-            except TotalRecallError:
-                raise
-            except Exception as error:  # noqa: BLE001  # a bug of ours must not keep what was said out of the memory
-                self._keep_as_said(batch, error)
-                continue
-            self.messages += len(batch.messages)
-            self.sessions.update(message.session_id for message in batch.messages)
+            gathered += self._compressed(batch, rows, compress)
             if allowed is not None or time.monotonic() - since > COMMIT_SECONDS:
                 self._save(gathered)
                 gathered, since = [], time.monotonic()
         self._save(gathered)
+
+    def _compressed(self, batch: Batch, rows: tuple[int, ...], compress: Compress) -> list[Done]:
+        """The batch, done; where a compressor breaks, all but the message that breaks it, which is kept as it is."""
+        try:
+            found = compress(batch)
+        except TotalRecallError:
+            raise
+        except Exception as error:  # noqa: BLE001  # a bug of ours must not keep what was said out of the memory
+            middle = len(rows) // 2
+            if middle == 0:
+                self._keep_as_said(batch, error)
+                return []
+            first = replace(batch, id=f"{batch.id}a", messages=batch.messages[:middle])
+            second = replace(batch, id=f"{batch.id}b", messages=batch.messages[middle:])
+            return [
+                *self._compressed(first, rows[:middle], compress),
+                *self._compressed(second, rows[middle:], compress),
+            ]
+        self.messages += len(batch.messages)
+        self.sessions.update(message.session_id for message in batch.messages)
+        return [Done(batch.id, rows, found)]
 
     def done(self, committed: Committed) -> None:
         self.written += committed.observations
@@ -336,14 +351,22 @@ class _Work:
 
     def _keep_as_said(self, batch: Batch, error: Exception) -> None:
         """The words go into the document as they are; they stay in the queue, and the next run tries again."""
-        report = logs.bug_report(error)
-        lines = as_said(batch.messages, self._tz)
         if self._store is not None:
-            self.notes += _rescue_notes(keep_as_said(lines, self._store))
-        self.notes.append(
-            f"no compressor could take {_counted(len(lines), 'message')}: they stand there as they were said, and the "
-            f"next run tries again; a bug, {type(error).__name__}, with details in {report}"
-        )
+            lines = as_said(batch.messages, self._tz)
+            self.notes += _rescue_notes(keep_as_said(lines, self._state, self._store))
+        self.kept_as_said += len(batch.messages)
+        self.bug = error
+
+    def told(self) -> list[str]:
+        """The notes, with one about all that was kept as it was said."""
+        if self.bug is None:
+            return self.notes
+        what = _counted(self.kept_as_said, "message")
+        return [
+            *self.notes,
+            f"no compressor could take {what}, kept word for word until one can: a bug, {type(self.bug).__name__}, "
+            f"with details in {logs.bug_report(self.bug)}",
+        ]
 
 
 def _cut(

@@ -13,10 +13,14 @@ from pathlib import Path
 
 from total_recall.memory.document import Document, parse
 from total_recall.memory.line import one_line
+from total_recall.memory.raw import is_raw, raw_id, without_raw
 from total_recall.memory.reconcile import Reconciled, reconcile
 from total_recall.memory.store import MemoryStore, Replaced, Snapshot
 from total_recall.records import Observation
 from total_recall.state import Pending, State, Step, no_step
+
+RAW_LINES = "raw_lines"
+"""Set in the state once words stood in the document as they were said."""
 
 Rows = tuple[tuple[str, tuple[int, ...]], ...]
 
@@ -48,7 +52,7 @@ def commit(done: Sequence[Done], state: State, store: MemoryStore, step: Step = 
         return Committed()
     rows = tuple((item.batch_id, item.rows) for item in done)
     block = [observation for item in done for observation in item.observations]
-    if not block:
+    if not block and state.meta(RAW_LINES) is None:
         state.settle(rows)
         return Committed()
     with store.lock() as rescued:
@@ -81,10 +85,13 @@ def _write(
 ) -> Committed:
     """The three steps. What the document says already is not written again, what it contradicts is marked."""
     rescued: tuple[Path, ...] = ()
+    # Words that stand there as they were said go, now that they are condensed.
+    said = _raw_ids(rows, state)
     while True:
-        document = parse(snapshot.content)
+        document = without_raw(parse(snapshot.content), said)
         standing = document.ids & {o.id for o in block}
-        result = reconcile([o for o in block if o.id not in standing], document.observations)
+        condensed = [entry for entry in document.observations if not is_raw(entry.id)]
+        result = reconcile([o for o in block if o.id not in standing], condensed)
         new = _changed(document, result).render()
         step("stage")
         state.stage(Pending(snapshot.sha256, hashlib.sha256(new).hexdigest(), block, rows, standing))
@@ -99,6 +106,33 @@ def _write(
     again = [replace(observation, id=name) for observation, name in result.duplicates]
     state.settle(rows, [*result.kept, *again, *(o for o in block if o.id in standing)])
     return Committed(result.kept, rescued)
+
+
+def keep_as_said(lines: Sequence[Observation], state: State, store: MemoryStore) -> tuple[Path, ...]:
+    """Add lines that hold words as they were said, those that are there already once. The messages stay in the queue.
+
+    Returns the backups of a person's edits that could not be put back (nearly never). Raises MemoryWriteError.
+    """
+    state.set_meta(RAW_LINES, "there are some")
+    with store.lock() as rescued:
+        snapshot = store.read()
+        while True:
+            new = parse(snapshot.content).with_observations(lines).render()
+            if new == snapshot.content:
+                return rescued
+            outcome = store.replace(new, expected=snapshot.sha256)
+            if isinstance(outcome, Replaced):
+                return rescued
+            snapshot = outcome.current
+            rescued += outcome.rescued
+
+
+def _raw_ids(rows: Rows, state: State) -> frozenset[str]:
+    """The ids under which words of these messages may stand as they were said."""
+    if state.meta(RAW_LINES) is None:
+        return frozenset()
+    names = state.names_of([number for _, numbers in rows for number in numbers])
+    return frozenset(raw_id(session_id, entry_id) for session_id, entry_id in names)
 
 
 def _changed(document: Document, result: Reconciled) -> Document:

@@ -1,14 +1,12 @@
-"""Words that no compressor would take stand in the document as they were said, until one does."""
+"""Words that no compressor would take stand in the document as they were said, until one does. Pure."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Sequence
 from datetime import tzinfo
-from pathlib import Path
 
-from total_recall.memory.document import Document, parse
-from total_recall.memory.store import MemoryStore, Replaced
+from total_recall.memory.document import Document
 from total_recall.records import Message, Observation
 
 PREFIX = "raw-"
@@ -43,24 +41,6 @@ def as_said(messages: Sequence[Message], tz: tzinfo) -> list[Observation]:
         )
         for message in messages
     ]
-
-
-def keep_as_said(lines: Sequence[Observation], store: MemoryStore) -> tuple[Path, ...]:
-    """Add such lines to the document, those that are there already once. The messages stay in the queue.
-
-    Returns the backups of a person's edits that could not be put back (nearly never). Raises MemoryWriteError.
-    """
-    with store.lock() as rescued:
-        snapshot = store.read()
-        while True:
-            new = parse(snapshot.content).with_observations(lines).render()
-            if new == snapshot.content:
-                return rescued
-            outcome = store.replace(new, expected=snapshot.sha256)
-            if isinstance(outcome, Replaced):
-                return rescued
-            snapshot = outcome.current
-            rescued += outcome.rescued
 
 
 def without_raw(document: Document, ids: Collection[str]) -> Document:
