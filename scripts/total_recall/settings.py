@@ -73,6 +73,18 @@ SPECS: tuple[Spec, ...] = (
         "which conversations are observed",
     ),
     Spec(
+        "TOTAL_RECALL_EXCLUDE",
+        "",
+        "a comma list of session:KEY-OR-ID, channel:NAME, sender:NAME (with * and ?) and text:WORDS",
+        "conversations that are kept out of memory",
+    ),
+    Spec(
+        "TOTAL_RECALL_LOCAL_ONLY",
+        "false",
+        "true or false",
+        "true: no model outside this computer and its private network is asked",
+    ),
+    Spec(
         "TOTAL_RECALL_DAILY_TOKENS", "", "a whole number from 1", "tokens that models may use a day; what is over waits"
     ),
     Spec(
@@ -135,6 +147,8 @@ class Settings:
     tz: tzinfo
     include: frozenset[SessionClass]
     batch_tokens: int
+    exclude: str
+    local_only: bool
     shown: tuple[Shown, ...]
 
 
@@ -197,6 +211,8 @@ def load(
         tz=lookup.zone("TOTAL_RECALL_TZ") if timezone else _host_zone(host_timezone),
         include=lookup.classes("TOTAL_RECALL_SESSIONS"),
         batch_tokens=lookup.count("TOTAL_RECALL_BATCH_TOKENS", low=500),
+        exclude=lookup.text("TOTAL_RECALL_EXCLUDE") or "",
+        local_only=lookup.flag("TOTAL_RECALL_LOCAL_ONLY"),
         shown=lookup.shown(),
     )
 

@@ -86,12 +86,16 @@ class DatabaseMark:
 
 @dataclass(frozen=True, slots=True)
 class KnownSession:
-    """What a session id was when an index still named it; archives are in no index any more."""
+    """What a session id was when an index still named it; archives are in no index any more.
+
+    `muted` says that the last turn that was read is kept out of memory: the answer to it may be still to come.
+    """
 
     session_id: str
     session_class: SessionClass
     key: str | None
     channel: str | None
+    muted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +235,9 @@ _LEDGER = (
     "CREATE INDEX model_call_time ON model_call (at)",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _LEDGER)
+_MUTED = ("ALTER TABLE session ADD COLUMN muted INTEGER NOT NULL DEFAULT 0",)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _LEDGER, _MUTED)
 """In order, append-only; `PRAGMA user_version` counts those that were applied, in the transaction that applied them."""
 
 
@@ -463,8 +469,8 @@ class State:
     # --- sessions and cursors
 
     def known_session(self, session_id: str) -> KnownSession | None:
-        row = self._row_of("SELECT class, key, channel FROM session WHERE id = ?", (session_id,))
-        return None if row is None else KnownSession(session_id, row[0], row[1], row[2])
+        row = self._row_of("SELECT class, key, channel, muted FROM session WHERE id = ?", (session_id,))
+        return None if row is None else KnownSession(session_id, row[0], row[1], row[2], bool(row[3]))
 
     def file_cursors(self, store: str) -> dict[str, FileCursor]:
         """The cursors of one directory, by file name."""
@@ -524,9 +530,10 @@ class State:
 
     def _remember(self, db: sqlite3.Connection, known: KnownSession) -> int:
         db.execute(
-            "INSERT INTO session (id, class, key, channel) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
-            "class = excluded.class, key = coalesce(excluded.key, key), channel = coalesce(excluded.channel, channel)",
-            (known.session_id, known.session_class, known.key, known.channel),
+            "INSERT INTO session (id, class, key, channel, muted) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO UPDATE SET class = excluded.class, key = coalesce(excluded.key, key), "
+            "channel = coalesce(excluded.channel, channel), muted = excluded.muted",
+            (known.session_id, known.session_class, known.key, known.channel, known.muted),
         )
         num = cast(int, db.execute("SELECT num FROM session WHERE id = ?", (known.session_id,)).fetchone()[0])
         self._sessions[known.session_id] = num

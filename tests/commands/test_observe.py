@@ -254,3 +254,24 @@ def test_status_tells_what_waits_and_where_each_setting_comes_from(openclaw: Hom
 def test_offline_is_what_compresses_without_a_model(openclaw: Home, home: Path) -> None:
     openclaw.write(said("a", PLUMBER))
     assert run(home).compressed_by == "1 by offline"
+
+
+def test_an_exchange_off_the_record_reaches_neither_memory_nor_state(openclaw: Home, home: Path) -> None:
+    openclaw.write(
+        said("a", PLUMBER),
+        said("b", "Off the record: I am looking for a job at Contoso.", 2),
+        said("c", "Good luck at Contoso, I say nothing.", 3, role="assistant"),
+        said("d", ALLERGY, 4),
+    )
+    assert run(home).messages == 2
+    assert "plumber" in document(home) and "Nora" in document(home)
+    everything = b"".join(path.read_bytes() for path in (home / ".openclaw" / "workspace").rglob("*") if path.is_file())
+    assert b"Contoso" not in everything
+
+
+def test_a_setting_keeps_a_conversation_out_and_a_wrong_one_is_named(openclaw: Home, home: Path) -> None:
+    openclaw.write(said("a", PLUMBER))
+    openclaw.write(said("b", ALLERGY), session_id=OTHER)
+    assert run(home, TOTAL_RECALL_EXCLUDE=f"session:{OTHER}").messages == 1
+    with pytest.raises(TotalRecallError, match=r"TOTAL_RECALL_EXCLUDE has 'whatsapp'.*channel:NAME"):
+        run(home, TOTAL_RECALL_EXCLUDE="whatsapp")

@@ -197,3 +197,51 @@ def test_an_archive_beside_the_live_file_of_the_same_session_counts_once(store: 
     store.write(ONE, TWO, ending=RESET)
     store.write(ONE, TWO, THREE)
     assert store.read() == ["one", "two", "three"]
+
+
+def off(message: Message) -> bool:
+    """What these tests keep out."""
+    return message.text.startswith("secretly")
+
+
+@pytest.mark.parametrize("kind", ["files", "database"])
+@pytest.mark.parametrize("runs", [1, 4], ids=["in one run", "in a run for each"])
+def test_what_is_kept_out_is_never_taken_nor_is_the_answer_to_it(store: Home, kind: str, runs: int) -> None:
+    """Also when a run falls between the question and the answer."""
+    entries = [
+        said("e1", "one", 1),
+        said("e2", "secretly two", 2),
+        said("e3", "the answer to two", 3, role="assistant"),
+        said("e4", "three", 4),
+    ]
+    taken: list[str] = []
+    size = len(entries) // runs
+    database = Database(store.database) if kind == "database" else None
+    if database is not None:
+        database.session(key="agent:main:main")
+    path = store.write() if database is None else None
+    for start in range(0, len(entries), size):
+        part = entries[start : start + size]
+        if path is not None:
+            append(path, *part)
+        elif database is not None:
+            for entry in part:
+                database.add(entry)
+        taken += store.read(keeps_out=off)
+    assert taken == ["one", "three"]
+    assert store.read(keeps_out=off, promote_since_ms=0) == []
+
+
+def test_the_answer_to_the_hosts_own_memory_flush_is_left_out_whenever_it_comes(store: Home) -> None:
+    path = store.write(said("e1", "one", 1), said("e2", "Pre-compaction memory flush. Store durable memories now.", 2))
+    assert store.read() == ["one"]
+    append(path, said("e3", "I have stored the memories.", 3, role="assistant"))
+    assert store.read() == []
+    append(path, said("e4", "two", 4), said("e5", "fine", 5, role="assistant"))
+    assert store.read() == ["two", "fine"]
+
+
+def test_secrets_are_taken_out_before_anything_is_stored(store: Home) -> None:
+    store.write(said("e1", "the word is mellon", 1))
+    assert store.read(redact=lambda text: text.replace("mellon", "[secret]")) == ["the word is [secret]"]
+    assert b"mellon" not in (store.own / "state.sqlite").read_bytes()

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from total_recall.commands.places import Configuration, Place
+from total_recall.errors import SettingError
+from total_recall.privacy.exclusion import FORMS, Rule, keeps_out, parse_rules
 from total_recall.sessions.source import Problems
 from total_recall.sessions.taking import Taking, Window, take_new
 from total_recall.state import State, sole
@@ -72,7 +74,12 @@ def _window(config: Configuration, wanted: Wanted, state: State, now: datetime) 
     A first run takes the last 24 hours. Where that begins is written down before anything is read, so that a first
     run that was cut short goes on with the same window.
     """
-    window = Window(config.settings.include, config.host.main_key, session_id=wanted.session_id)
+    window = Window(
+        config.settings.include,
+        config.host.main_key,
+        session_id=wanted.session_id,
+        keeps_out=keeps_out(_rules(config.settings.exclude)),
+    )
     asked = 0 if wanted.everything else milliseconds(wanted.since) if wanted.since else None
     if state.meta("first_run_done") is not None:
         return replace(window, promote_since_ms=asked), False
@@ -83,6 +90,13 @@ def _window(config: Configuration, wanted: Wanted, state: State, now: datetime) 
     state.set_meta("first_run_since_ms", str(since_ms))
     # What a first run that was cut short has marked as seen may lie inside a window that is asked for now.
     return replace(window, since_ms=since_ms, promote_since_ms=asked if begun is not None else None), True
+
+
+def _rules(exclude: str) -> tuple[Rule, ...]:
+    try:
+        return parse_rules(exclude)
+    except ValueError as error:
+        raise SettingError(f"TOTAL_RECALL_EXCLUDE has {str(error)!r}; it must be {FORMS}") from None
 
 
 def milliseconds(at: datetime) -> int:

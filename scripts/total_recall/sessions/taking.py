@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 
 from total_recall.records import Message, SessionClass
 from total_recall.sessions.entries import CONTENT_ID, RawMessage, time_of
@@ -13,12 +13,21 @@ from total_recall.sessions.unwrap import Spoken, unwrap_assistant, unwrap_user
 from total_recall.state import KnownSession, Seen, State, TakeCount, Taken, content_digest
 
 
+def _nothing(_message: Message) -> bool:
+    return False
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Which messages a run wants.
+    """Which messages a run wants, and in what form.
 
     `since_ms` is set for a first run: what is older is marked as seen. `promote_since_ms` reads every store from its
-    start and takes what an earlier run marked as seen, from that time on. `session_id` narrows to one session.
+    start and takes what an earlier run marked as seen, from that time on. `session_id` narrows to one session. What
+    `keeps_out` names is not taken, a question with its answer; `redact` takes secrets out of what is.
     """
 
     include: frozenset[SessionClass]
@@ -26,12 +35,15 @@ class Window:
     since_ms: int = 0
     promote_since_ms: int | None = None
     session_id: str | None = None
+    keeps_out: Callable[[Message], bool] = _nothing
+    redact: Callable[[str], str] = _as_it_is
 
 
 @dataclass(slots=True)
 class Taking:
-    """What one run took."""
+    """What one run took. `kept_out` are messages that nobody is to remember."""
 
+    kept_out: int = 0
     count: TakeCount = field(default_factory=TakeCount)
     sessions: set[str] = field(default_factory=set)
 
@@ -56,11 +68,17 @@ def _take(source: SessionSource, state: State, window: Window, problems: Problem
         known = opening.get(portion.ref.session_id) or _known(portion, state, window)
         if known is None:
             continue
+        if portion.ref.session_id not in opening and not portion.appended:
+            # Read from its start: what was read last of it before says nothing about what comes first.
+            known = replace(known, muted=False)
         opening[portion.ref.session_id] = known
         if window.session_id not in (None, portion.ref.session_id):
             # A run for one session leaves the others, and their cursors, as they are.
             continue
-        taken = _said(portion, known, window, problems) if eligible(known.session_class, window.include) else []
+        taken: list[Taken | Seen] = []
+        if eligible(known.session_class, window.include):
+            taken, known = _said(portion, known, window, problems, taking)
+            opening[portion.ref.session_id] = known
         count = state.take(
             taken,
             sessions=(known,),
@@ -88,7 +106,8 @@ def _known(portion: Portion, state: State, window: Window) -> KnownSession | Non
         return before
     if ref.key is not None:
         kind = session_class(ref.key, origin=ref.origin, main_key=window.main_key)
-        return KnownSession(ref.session_id, kind, ref.key, ref.channel or channel_of(ref.key))
+        muted = before is not None and before.muted
+        return KnownSession(ref.session_id, kind, ref.key, ref.channel or channel_of(ref.key), muted)
     if not portion.messages:
         return None
     first = next((m for m in portion.messages if m.role == "user"), None)
@@ -100,12 +119,17 @@ def _spoken(raw: RawMessage) -> Spoken:
     return unwrap_user(raw.text, provenance=raw.provenance, owner=raw.owner)
 
 
-def _said(portion: Portion, known: KnownSession, window: Window, problems: Problems) -> list[Taken | Seen]:
-    """The messages of a portion that a person or the assistant said, those that are too old as seen."""
+def _said(
+    portion: Portion, known: KnownSession, window: Window, problems: Problems, taking: Taking
+) -> tuple[list[Taken | Seen], KnownSession]:
+    """The messages of a portion that a person or the assistant said, those that are too old as seen.
+
+    Also the session, with whether what comes next in it answers something that is kept out.
+    """
     said: list[Taken | Seen] = []
     ref = portion.ref
     at_ms = portion.fallback_ms
-    internal = False
+    muted = known.muted
     for raw in portion.messages:
         if raw.at_ms is None:
             problems.add("bad-time", f"{ref.store}/{ref.name}: {raw.entry_id}")
@@ -117,14 +141,20 @@ def _said(portion: Portion, known: KnownSession, window: Window, problems: Probl
             continue
         if raw.role == "user":
             spoken = _spoken(raw)
-            internal = spoken.kind == "memory-flush"
+            # The answer to the host's own memory flush reaches nobody.
+            muted = spoken.kind == "memory-flush"
             text = spoken.text if spoken.kind == "human" else None
         else:
-            # The answer to the host's own memory flush reaches nobody.
-            text = None if internal else unwrap_assistant(raw.text)
-        if text and text.strip():
-            said.append(Taken(_message(portion, known, raw, at_ms, text, spoken), _digest(ref.session_id, raw)))
-    return said
+            text = None if muted else unwrap_assistant(raw.text)
+        if text is None or not text.strip():
+            continue
+        message = _message(portion, known, raw, at_ms, text, spoken)
+        if window.keeps_out(message):
+            taking.kept_out += 1
+            muted = muted or raw.role == "user"
+            continue
+        said.append(Taken(replace(message, text=window.redact(text)), _digest(ref.session_id, raw)))
+    return said, replace(known, muted=muted)
 
 
 def _digest(session_id: str, raw: RawMessage) -> int:
