@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
+import re
 import subprocess
 from collections.abc import Iterator
 from datetime import timedelta
@@ -12,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from builders import NOW, OTHER, SESSION, Home, said, snapshot
+from builders import NOW, OTHER, SESSION, Home, append, said, snapshot
 from total_recall import clock
 from total_recall.commands import capturing, observe, places, status
 from total_recall.commands.places import Configuration
@@ -275,3 +277,16 @@ def test_a_setting_keeps_a_conversation_out_and_a_wrong_one_is_named(openclaw: H
     assert run(home, TOTAL_RECALL_EXCLUDE=f"session:{OTHER}").messages == 1
     with pytest.raises(TotalRecallError, match=r"TOTAL_RECALL_EXCLUDE has 'whatsapp'.*channel:NAME"):
         run(home, TOTAL_RECALL_EXCLUDE="whatsapp")
+
+
+def test_a_secret_is_stored_and_shown_nowhere_and_keeps_its_name(openclaw: Home, home: Path) -> None:
+    """Made up here, since nothing that looks like a key belongs in a repository."""
+    word = "".join(random.Random(7).choices("abcdefghkmnpqrstuvwxyz23456789", k=14))
+    openclaw.write(said("a", f"My password for the router is {word}."))
+    run(home)
+    append(openclaw.transcript(), said("b", f"Remember that the router at home has the password {word}.", 5))
+    run(home)
+    lines = [line for line in document(home).split("\n") if "router" in line]
+    assert lines and len({name for line in lines for name in re.findall(r"\[password \w+\]", line)}) == 1
+    everything = b"".join(path.read_bytes() for path in (home / ".openclaw" / "workspace").rglob("*") if path.is_file())
+    assert word.encode() not in everything

@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 import total_recall
 from total_recall import state
-from total_recall.commands import observe, places
+from total_recall.commands import observe, places, working
 from total_recall.records import Batch, Observation
 from total_recall.sessions import openclaw_files, openclaw_sqlite
 from total_recall.sessions.source import Problems
@@ -569,7 +569,7 @@ def _observe(world: World, kill: Kill, amid: Mapping[int, Effect], options: obse
             found = zip(tokens, batch.messages, strict=True)
             return tuple(o for [token], message in found for o in observations(token, message.at))
 
-        observe.COMMIT_SECONDS = pace.commit_seconds
+        working.COMMIT_SECONDS = pace.commit_seconds
         state.GATHER_SECONDS = pace.gather_seconds
         openclaw_files.PORTION_BYTES = pace.portion_bytes
         openclaw_sqlite.ROWS_A_QUERY = pace.rows_a_query

@@ -5,17 +5,22 @@ What is in the queue is safe, whatever becomes of the host's stores, and waits f
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from total_recall.commands.places import Configuration, Place
 from total_recall.errors import SettingError
 from total_recall.privacy.exclusion import FORMS, Rule, keeps_out, parse_rules
+from total_recall.privacy.secrets import placeholders, redact
 from total_recall.sessions.source import Problems
 from total_recall.sessions.taking import Taking, Window, take_new
 from total_recall.state import State, sole
 
 FIRST_RUN = timedelta(hours=24)
+KEY_BYTES = 32
+PLACEHOLDER_KEY = "placeholder_key"
 TAKING_SECONDS = 600.0
 """How long one waits for another process that takes: a first run over years of sessions needs minutes."""
 
@@ -79,6 +84,7 @@ def _window(config: Configuration, wanted: Wanted, state: State, now: datetime) 
         config.host.main_key,
         session_id=wanted.session_id,
         keeps_out=keeps_out(_rules(config.settings.exclude)),
+        redact=_redacting(state),
     )
     asked = 0 if wanted.everything else milliseconds(wanted.since) if wanted.since else None
     if state.meta("first_run_done") is not None:
@@ -90,6 +96,16 @@ def _window(config: Configuration, wanted: Wanted, state: State, now: datetime) 
     state.set_meta("first_run_since_ms", str(since_ms))
     # What a first run that was cut short has marked as seen may lie inside a window that is asked for now.
     return replace(window, since_ms=since_ms, promote_since_ms=asked if begun is not None else None), True
+
+
+def _redacting(state: State) -> Callable[[str], str]:
+    """Takes secrets out of a text; the same secret has the same placeholder as long as the state lives."""
+    name = state.meta(PLACEHOLDER_KEY)
+    if name is None:
+        name = secrets.token_hex(KEY_BYTES)
+        state.set_meta(PLACEHOLDER_KEY, name)
+    placeholder = placeholders(bytes.fromhex(name))
+    return lambda text: redact(text, placeholder).text
 
 
 def _rules(exclude: str) -> tuple[Rule, ...]:
