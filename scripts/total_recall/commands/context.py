@@ -13,11 +13,13 @@ from total_recall.commands import places
 from total_recall.commands.places import OWN_DIRECTORY, Configuration
 from total_recall.errors import MemoryWriteError, StoreError
 from total_recall.memory.context import BUDGET_TOKENS as BUDGET_TOKENS
-from total_recall.memory.context import Context, build
+from total_recall.memory.context import CHARACTER_LIMIT, Context, build
 from total_recall.memory.document import parse
 from total_recall.memory.store import MemoryStore
 from total_recall.state import Step, no_step, private_directory
 
+READY_CHARACTERS = 12_000
+"""OpenClaw 2026.5 cuts the middle out of longer files; later versions take 20,000."""
 READY_MADE = "context.txt"
 """Not `.md`: OpenClaw's memory_search would index it."""
 
@@ -70,7 +72,7 @@ def run(options: Options, config: Configuration | None = None) -> Result:
     config = config or places.configure()
     place = places.find(config, now, options.agent)[0]
     today = now.astimezone(config.settings.tz).date()
-    context, _ = _built(place.memory_dir, today, options.budget_tokens)
+    context, _ = _built(place.memory_dir, today, options.budget_tokens, CHARACTER_LIMIT)
     return Result(place.memory_dir, options.budget_tokens, context)
 
 
@@ -84,18 +86,24 @@ def write_ready_made(
     `today` is the user's day. Raises MemoryWriteError, StoreError when the file that is there cannot be read.
     """
     while True:
-        context, document = _built(memory_dir, today, budget_tokens)
+        context, document = _built(memory_dir, today, budget_tokens, READY_CHARACTERS)
         _write(memory_dir / OWN_DIRECTORY / READY_MADE, context.text.encode(), step)
         # Another process may have changed the document since, and written its text before ours replaced it.
         if MemoryStore(memory_dir).read().sha256 == document:
             return context
 
 
-def _built(memory_dir: Path, today: date, budget_tokens: int) -> tuple[Context, str]:
+def _built(memory_dir: Path, today: date, budget_tokens: int, characters: int) -> tuple[Context, str]:
     """The context now, and the SHA-256 of the document that it is of."""
     snapshot = MemoryStore(memory_dir).read()
     previous = _read(memory_dir / OWN_DIRECTORY / READY_MADE).decode("utf-8", "replace")
-    context = build(parse(snapshot.content), today=today, budget_tokens=budget_tokens, previous=previous)
+    context = build(
+        parse(snapshot.content),
+        today=today,
+        budget_tokens=budget_tokens,
+        character_limit=characters,
+        previous=previous,
+    )
     return context, snapshot.sha256
 
 

@@ -253,7 +253,7 @@ def _has_both(value: str) -> bool:
 
 
 def _same_name(value: str, text: str, start: int, end: int) -> bool:
-    """Whether a value only repeats its name: `CHALLENGE_PASSWORD: "challengePassword"`."""
+    """Whether a value only repeats its name: `CHALLENGE_WORD: "challengeWord"`."""
     name = "".join(filter(str.isalnum, text[_name_start(text, start) : end])).lower()
     return "".join(filter(str.isalnum, value)).lower() == name
 
