@@ -59,7 +59,7 @@ def test_it_holds_what_is_needed_and_nothing_else(bundle: Path) -> None:
     assert {name for name in names if name.startswith("scripts/") and "/total_recall/" not in name} == {
         "scripts/bootstrap.py", "scripts/run.py", "scripts/total-recall", "scripts/setup.sh",
     }  # fmt: skip
-    assert {"hooks/total-recall/HOOK.md", "hooks/total-recall/handler.js", "prompts/observer-system.txt"} <= names
+    assert {"hooks/total-recall/HOOK.md", "hooks/total-recall/handler.js", "hooks/total-recall/package.json"} <= names
     tracked = subprocess.run(
         ["git", "ls-files", "scripts/total_recall"], cwd=REPOSITORY, capture_output=True, text=True, check=False
     ).stdout.split()
@@ -79,11 +79,24 @@ def test_it_survives_publication(bundle: Path) -> None:
 
 def test_building_it_again_gives_the_same(bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "total-recall").mkdir()
-    (tmp_path / "total-recall" / "left-over").write_text("of an older build")
+    for name in ("SKILL.md", "left-over"):
+        (tmp_path / "total-recall" / name).write_text("of an older build")
     subprocess.run([sys.executable, str(BUILD), str(tmp_path)], check=True, capture_output=True, timeout=60)
     again = tmp_path / "total-recall"
     assert [path.relative_to(again) for path in files(again)] == [path.relative_to(bundle) for path in files(bundle)]
     assert all(path.read_bytes() == (bundle / path.relative_to(again)).read_bytes() for path in files(again))
+
+
+def test_a_folder_of_the_same_name_that_is_no_bundle_stays(tmp_path: Path) -> None:
+    """As when it is called from beside a checkout: `total-recall/scripts/build-bundle .`"""
+    kept = tmp_path / "total-recall" / "README.md"
+    kept.parent.mkdir()
+    kept.write_text("a checkout")
+    done = subprocess.run(
+        [sys.executable, str(BUILD), str(tmp_path)], check=False, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1 and "no earlier bundle" in done.stderr
+    assert kept.read_text() == "a checkout"
 
 
 @pytest.mark.parametrize(("names", "pattern"), [p[1:] for p in PATTERNS], ids=[p[0] for p in PATTERNS])
@@ -117,10 +130,21 @@ def test_the_skill_declares_every_variable_and_requires_none(bundle: Path) -> No
     variables = declared["envVars"]
     assert isinstance(variables, list)
     names = [variable["name"] for variable in variables]
-    assert sorted(names) == sorted([*(spec.name for spec in SPECS), "XDG_DATA_HOME", "XDG_CACHE_HOME"])
+    source = (bundle / "scripts" / "total_recall" / "settings.py").read_text("utf-8")
+    of_the_host = set(re.findall(r'env\.get\("(OPENCLAW_[A-Z_]+)"', source))
+    assert of_the_host
+    launcher = {"XDG_DATA_HOME", "XDG_CACHE_HOME"}
+    assert sorted(names) == sorted({spec.name for spec in SPECS} | of_the_host | launcher)
     assert not any(variable["required"] for variable in variables)
     assert declared["requires"] == {"bins": ["python3"]}
     assert declared["primaryEnv"] == "OPENROUTER_API_KEY"
+
+
+def test_the_host_reads_the_declaration(bundle: Path) -> None:
+    """It drops a block that begins on the line of its key and goes on below (2026.3.24 and 2026.9.6)."""
+    for page in (bundle / "SKILL.md", bundle / "hooks" / "total-recall" / "HOOK.md"):
+        (line,) = re.findall(r"^metadata:(.*)$", page.read_text("utf-8"), re.M)
+        assert not line or json5.loads(line)["openclaw"], f"{page.name}: begin the block on the next line"
 
 
 def test_the_skill_is_short_and_its_pages_are_there(bundle: Path) -> None:

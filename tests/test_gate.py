@@ -268,12 +268,17 @@ def stamp_cannot_be_written(host: Host) -> None:
     (host.memory / ".observer-last-run").mkdir()
 
 
+def edit_of_the_memory(host: Host) -> None:
+    """A line that a person has taken out must leave the ready-made context too."""
+    (host.memory / "observations.md").write_text("# mine\n")
+
+
 CHANGES: list[Callable[[Host], None]] = [
     touch_transcript, append, rewrite_in_the_same_size, rewrite_in_the_same_size_and_time, new_transcript,
     reset_by_the_host, delete_transcript, delete_and_write_anew, new_agent, new_row_in_the_write_ahead_log,
     new_row_in_the_database_file, rewritten_session, last_row_replaced, database_gone, database_damaged,
     database_locked, setting_in_dotenv, host_configuration, state_removed, state_in_use, memory_removed,
-    memory_elsewhere, stamp_cannot_be_written,
+    memory_elsewhere, stamp_cannot_be_written, edit_of_the_memory,
 ]  # fmt: skip
 
 
@@ -301,10 +306,6 @@ def end_of_the_gateway(host: Host) -> None:
     assert not Path(f"{host.database}-wal").exists()
 
 
-def edit_of_the_memory(host: Host) -> None:
-    (host.memory / "observations.md").write_text("# mine\n")
-
-
 def side_file_of_the_host(host: Host) -> None:
     """The index is written at every turn; what is new stands in a transcript."""
     (host.state_dir / "logs").mkdir()
@@ -316,7 +317,6 @@ def side_file_of_the_host(host: Host) -> None:
         write_of_the_host_for_its_own_purposes,
         checkpoint,
         end_of_the_gateway,
-        edit_of_the_memory,
         side_file_of_the_host,
     ],
     ids=lambda change: change.__name__,

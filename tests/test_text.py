@@ -106,6 +106,128 @@ def test_cjk_words_are_pairs_of_characters() -> None:
 
 
 @pytest.mark.parametrize(
+    "forms",
+    [
+        "like likes liked liking",
+        "love loves loved loving",
+        "make makes making",
+        "use uses used using user's",
+        "hope hopes hoped hoping",
+        "type types typed typing",
+        "deploy deploys deployed deploying",
+        "study studies studied studying",
+        "try tries tried trying",
+        "movie movies",
+        "tie ties tied tying",
+        "lie lies lied lying",
+        "bus buses",
+        "gas gases",
+        "status statuses",
+        "house houses housed housing",
+        "case cases",
+        "release releases released releasing",
+        "size sizes sized sizing",
+        "box boxes boxed boxing",
+        "watch watches watched watching",
+        "cache caches cached caching",
+        "boss bosses",
+        "class classes",
+        "process processes processed processing",
+        "stop stops stopped stopping",
+        "plan plans planned planning",
+        "quiz quizzes quizzed",
+        "cancel cancels cancelled canceled cancelling canceling",
+        "install installs installed installing",
+        "call calls called calling",
+        "add adds added adding",
+        "visit visits visited visiting",
+        "create creates created creating",
+        "change changes changed changing",
+        "enable enables enabled enabling",
+        "organize organizes organized organizing",
+        "prepare prepares prepared preparing",
+        "agree agrees agreed agreeing",
+        "queue queues queued queueing queuing",
+        "go goes going",
+        "hero heroes",
+        "shoe shoes",
+        "see sees seeing",
+        "need needs needed needing",
+        "embed embeds embedded embedding",
+        "meet meets meeting meetings",
+        "set sets setting settings",
+        "thing things",
+        "wedding weddings",
+        "hundred hundreds",
+        "alias aliases",
+        "lens lenses",
+        "day days",
+        "menu menus",
+        "paste pastes pasted pasting",
+        "party parties",
+        "fix fixes fixed fixing",
+        "play plays played playing",
+        "show shows showed showing",
+    ],
+)
+def test_the_inflections_of_a_word_are_the_same_word(forms: str) -> None:
+    for form in forms.replace("user's", "use").split():
+        assert likeness(forms.split()[0], form) == 1, form
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("news", "new"),
+        ("business", "busy"),
+        ("boss", "bos"),
+        ("plan", "plane"),
+        ("planned", "planed"),
+        ("hope", "hop"),
+        ("hoping", "hopping"),
+        ("site", "sit"),
+        ("rate", "rat"),
+        ("past", "paste"),
+        ("quit", "quite"),
+        ("local", "locale"),
+        ("bring", "br"),
+        ("thing", "th"),
+        ("king", "k"),
+        ("string", "str"),
+        ("morning", "morn"),
+        ("evening", "even"),
+        ("something", "someth"),
+        ("red", "r"),
+        ("shed", "sh"),
+        ("need", "ne"),
+        ("speed", "spe"),
+        ("hundred", "hundr"),
+        ("embed", "emb"),
+        ("status", "statu"),
+        ("analysis", "analysi"),
+        ("bus", "bu"),
+        ("gas", "ga"),
+        ("series", "sery"),
+        ("lens", "len"),
+        ("class", "clas"),
+        ("address", "addres"),
+        ("always", "alway"),
+        ("bias", "bia"),
+        ("user", "use"),
+        ("advice", "advise"),
+        ("invoice", "invite"),
+    ],
+)
+def test_another_word_is_not_taken_for_an_inflection(one: str, other: str) -> None:
+    assert likeness(one, other) == 0
+
+
+def test_korean_words_are_compared_by_pairs_of_syllables_so_that_a_particle_costs_little() -> None:
+    assert likeness("회의실은", "회의실을") >= 0.6
+    assert likeness("보고서를 제출", "보고서는 제출") >= 0.7
+
+
+@pytest.mark.parametrize(
     ("one", "other", "same"),
     [
         ("The deadline is 14 December", "the deadline is 14 december!", True),
@@ -113,6 +235,7 @@ def test_cjk_words_are_pairs_of_characters() -> None:
         ("Deploying on Fridays is allowed", "Deploying on Fridays is not allowed", False),
         ("금요일에 배포해도 돼", "금요일에 배포하면 안 돼", False),
         ("Newts live in pond A", "Rent is due", False),
+        ("User likes oolong tea and studies maps", "The user liked oolong tea and is studying maps", True),
     ],
 )
 def test_two_statements_are_the_same_only_with_equal_numbers_and_negations(one: str, other: str, same: bool) -> None:

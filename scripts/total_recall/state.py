@@ -15,7 +15,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
@@ -152,7 +152,8 @@ class Pending:
 
     The hashes are SHA-256 in hex of the document before and after; the block is what the write adds, so the new
     document follows from the old one. `rows` are (batch id, message rows) of each batch in it. `standing` are ids of
-    the block that the document had before: they say nothing about whether the write happened.
+    the block that the document had before: they say nothing about whether the write happened. `again` are (id of the
+    block, id in the document): what was said again and is not written, but is one more ground for the line that stands.
     """
 
     old_hash: str
@@ -160,6 +161,7 @@ class Pending:
     block: tuple[Observation, ...]
     rows: tuple[tuple[str, tuple[int, ...]], ...]
     standing: frozenset[str] = frozenset()
+    again: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +175,14 @@ class RunRecord:
     messages: int
     observations: int
     detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How often an observation was recalled, and when for the last time."""
+
+    count: int
+    last: datetime
 
 
 def _is_same(twin: tuple[Any, ...], row: dict[str, object], appended: bool) -> bool:
@@ -237,7 +247,12 @@ _LEDGER = (
 
 _MUTED = ("ALTER TABLE session ADD COLUMN muted INTEGER NOT NULL DEFAULT 0",)
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _LEDGER, _MUTED)
+_ACCESS = (
+    """CREATE TABLE access (
+      observation TEXT PRIMARY KEY, count INTEGER NOT NULL, last_ms INTEGER NOT NULL) WITHOUT ROWID""",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _LEDGER, _MUTED, _ACCESS)
 """In order, append-only; `PRAGMA user_version` counts those that were applied, in the transaction that applied them."""
 
 
@@ -668,13 +683,15 @@ class State:
 
     def stage(self, pending: Pending) -> None:
         """Step 1 of a commit: write down what is about to happen, on the disk before anything else does."""
+        again = dict(pending.again)
+        block = [{**_observation_json(o), _AGAIN: again.get(o.id)} for o in pending.block]
         with self._transaction(durable=True) as db:
             db.execute(
                 "INSERT OR REPLACE INTO pending VALUES (1, ?, ?, ?, ?, ?)",
                 (
                     pending.old_hash,
                     pending.new_hash,
-                    json.dumps([_observation_json(o) for o in pending.block]),
+                    json.dumps(block),
                     json.dumps(pending.rows),
                     json.dumps(sorted(pending.standing)),
                 ),
@@ -685,9 +702,11 @@ class State:
         row = self._row_of("SELECT old_hash, new_hash, block, rows, standing FROM pending")
         if row is None:
             return None
-        block = tuple(_observation(value) for value in json.loads(row[2]))
+        staged = json.loads(row[2])
+        again = tuple((value["id"], name) for value in staged if (name := value.pop(_AGAIN, None)) is not None)
+        block = tuple(_observation(value) for value in staged)
         rows = tuple((batch, tuple(numbers)) for batch, numbers in json.loads(row[3]))
-        return Pending(row[0], row[1], block, rows, frozenset(json.loads(row[4])))
+        return Pending(row[0], row[1], block, rows, frozenset(json.loads(row[4])), again)
 
     def settle(self, rows: Sequence[tuple[str, Sequence[int]]], observations: Sequence[Observation] = ()) -> None:
         """Step 3 of a commit: the messages of these batches are observed, nothing is pending."""
@@ -707,6 +726,66 @@ class State:
                     ],
                 )
             db.execute("DELETE FROM pending")
+
+    def inherit_provenance(self, merged: Mapping[str, Collection[str]]) -> None:
+        """Each new observation (an id) comes from all the messages that those it is made of (ids) came from.
+
+        On the disk when this returns. Doing it twice does it once.
+        """
+        with self._transaction(durable=True) as db:
+            for new, old in merged.items():
+                db.executemany(
+                    "INSERT OR IGNORE INTO provenance SELECT ?, message FROM provenance WHERE observation = ?",
+                    [(new, name) for name in old],
+                )
+
+    # --- for recall
+
+    def record_access(self, observations: Sequence[str], at: datetime) -> None:
+        """Note that these observations were recalled."""
+        with self._transaction() as db:
+            db.executemany(
+                "INSERT INTO access VALUES (?, 1, ?) ON CONFLICT (observation) DO UPDATE SET "
+                "count = count + 1, last_ms = max(last_ms, excluded.last_ms)",
+                [(name, round(at.timestamp() * 1000)) for name in observations],
+            )
+
+    def accesses(self, observations: Sequence[str]) -> dict[str, Access]:
+        """How often these observations were recalled, and when last; those that never were are left out."""
+        rows = self._rows(
+            "SELECT observation, count, last_ms FROM access WHERE observation IN (SELECT value FROM json_each(?))",
+            (json.dumps(observations),),
+        )
+        return {name: Access(count, datetime.fromtimestamp(ms / 1000, timezone.utc)) for name, count, ms in rows}
+
+    def sessions_of(self, observations: Sequence[str]) -> dict[str, str]:
+        """The session that each of these observations was made from (the first one), where that is known."""
+        rows = self._rows(
+            "SELECT p.observation, s.id, min(p.message) FROM provenance p JOIN message m ON m.id = p.message "
+            "JOIN session s ON s.num = m.session "
+            "WHERE p.observation IN (SELECT value FROM json_each(?)) GROUP BY p.observation",
+            (json.dumps(observations),),
+        )
+        return {observation: session for observation, session, _ in rows}
+
+    def said(self, after_row: int, limit: int) -> list[Queued]:
+        """The next messages that are kept, in the order in which they were taken."""
+        rows = self._rows(
+            f"SELECT {self._COLUMNS} WHERE m.id > ? AND m.status <> 'skipped' ORDER BY m.id LIMIT ?", (after_row, limit)
+        )
+        return [_queued(row) for row in rows]
+
+    def said_count(self, up_to_row: int) -> int:
+        """How many messages are kept, up to that row. An earlier one may come to be kept, or be forgotten, later."""
+        query = "SELECT count(*) FROM message WHERE status <> 'skipped' AND id <= ?"
+        return cast(int, self._rows(query, (up_to_row,))[0][0])
+
+    def last_said(self, count: int) -> list[Queued]:
+        """The last messages that are kept, the oldest first."""
+        rows = self._rows(
+            f"SELECT {self._COLUMNS} WHERE m.status <> 'skipped' ORDER BY m.at DESC, m.id DESC LIMIT ?", (count,)
+        )
+        return [_queued(row) for row in reversed(rows)]
 
     # --- the ledger of model calls
 
@@ -791,6 +870,10 @@ def _queued(row: Sequence[object]) -> Queued:
         is_owner=bool(owner),
     )
     return Queued(cast(int, number), message)
+
+
+_AGAIN = "again"
+"""Beside the fields of a staged observation: the id of the line that says it already. Older versions staged none."""
 
 
 def _observation_json(o: Observation) -> dict[str, object]:

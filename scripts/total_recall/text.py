@@ -125,12 +125,78 @@ def content_words(text: str) -> frozenset[str]:
     return frozenset(_stem(word) for word in words(text) if word not in STOP_WORDS)
 
 
+# What looks like an ending and is none.
+_WHOLE_WORDS = _word_set(
+    "news series species lens means always perhaps sometimes besides overseas whereas towards afterwards alias bias canvas "
+    "atlas christmas texas kansas james jones kubernetes postgres jenkins physics economics mathematics politics "
+    "embed hundred sacred hatred naked kindred infrared "
+    "morning evening during nothing something anything everything ceiling sibling wedding pudding darling herring viking "
+    "offspring substring earring beijing dumpling"
+)
+# Without their e they would be other words.
+_NEEDS_E = _word_set("paste locale finale morale rationale humane envelope breathe bathe clothe tense range quite")
+_IRREGULAR = {
+    "dying": "die",
+    "lying": "lie",
+    "tying": "tie",
+    "agreed": "agree",
+    "freed": "free",
+    "guaranteed": "guarantee",
+    "pasted": "paste",
+    "pasting": "paste",
+    "menus": "menu",
+    "cpus": "cpu",
+    "gpus": "gpu",
+}
+_VOWEL = re.compile("[aeiouy]")
+_SHORT = re.compile("[^aeiou]*[aeiouy][^aeiouwxy]")
+"""One syllable that ends in one consonant. Before -ing and -ed it was doubled ("stopped") or had an e ("liked")."""
+_DOUBLED = re.compile(r"..+([bdglmnprtz])\1")
+
+
+@lru_cache(maxsize=16_384)
 def _stem(word: str) -> str:
+    """The same for all inflections of an English word, and no other word's: `studies`, `studied` and `study`.
+
+    Written only to be compared. Words of other languages lose an ending now and then, each the same one.
+    """
     word = word.removesuffix("'s")
-    for ending in ("ing", "ed", "es", "s"):
-        if len(word) >= len(ending) + 3 and word.isascii() and word.endswith(ending):
-            return word.removesuffix(ending).removesuffix("e")
-    return word.removesuffix("e") if len(word) > 4 and word.isascii() else word
+    if len(word) < 3 or not word.isascii():
+        return word
+    word = _without_ending(_singular(word))
+    if _DOUBLED.fullmatch(word):
+        return word[:-1]
+    if word.endswith("y") and word[-2] not in "aeiou":
+        return f"{word[:-1]}i"
+    is_silent = word.endswith("e") and len(word) > 3 and not word.endswith("ee") and word not in _NEEDS_E
+    return word[:-1] if is_silent and not _SHORT.fullmatch(word[:-1]) else word
+
+
+def _singular(word: str) -> str:
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if len(word) < 4 or word in _WHOLE_WORDS or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies"):
+        return f"{word[:-3]}y" if len(word) > 4 else word[:-1]
+    if word.endswith(("sses", "xes", "ches", "shes", "zzes", "oes")):
+        return word[:-2]
+    if word.endswith(("ses", "zes")):
+        stem = word[:-2]
+        return f"{stem}e" if _SHORT.fullmatch(stem) and stem not in ("bus", "gas", "plus") else stem
+    return word[:-1]
+
+
+def _without_ending(word: str) -> str:
+    if len(word) < 4 or word in _WHOLE_WORDS:
+        return word
+    if word.endswith("ied"):
+        return f"{word[:-3]}y" if len(word) > 4 else word[:-1]
+    for ending in ("ing", "ed"):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) > 1 and _VOWEL.search(stem) and not word.endswith("eed"):
+            return f"{stem}e" if _SHORT.fullmatch(stem) else stem
+    return word
 
 
 _NUMBER = re.compile(r"\d[\d.,:]*\d|\d")

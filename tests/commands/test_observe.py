@@ -290,3 +290,14 @@ def test_a_secret_is_stored_and_shown_nowhere_and_keeps_its_name(openclaw: Home,
     assert lines and len({name for line in lines for name in re.findall(r"\[password \w+\]", line)}) == 1
     everything = b"".join(path.read_bytes() for path in (home / ".openclaw" / "workspace").rglob("*") if path.is_file())
     assert word.encode() not in everything
+
+
+def test_a_line_that_a_person_takes_out_leaves_the_ready_made_context(openclaw: Home, home: Path) -> None:
+    openclaw.write(said("a", PLUMBER), said("b", ALLERGY, 2))
+    run(home)
+    ready = memory(home) / ".total-recall" / "context.txt"
+    assert "Nora" in ready.read_text(encoding="utf-8")
+    page = memory(home) / "observations.md"
+    page.write_text("\n".join(line for line in document(home).split("\n") if "Nora" not in line), encoding="utf-8")
+    run(home)
+    assert "Nora" not in ready.read_text(encoding="utf-8") and "plumber" in ready.read_text(encoding="utf-8")

@@ -125,7 +125,7 @@ KEYS = (
     (MAIN, True),
     ("agent:main:main:thread:42", True),
     ("agent:Work-2:main", True),
-    ("global", True),
+    ("global", False),
     ("agent:main:telegram:direct:12345", True),
     ("agent:main:telegram:dm:12345", True),
     ("agent:main:whatsapp:business:direct:+15550100", True),
@@ -205,6 +205,51 @@ def test_after_a_reset_or_a_compaction_it_is_looked_up_again(host: Host, name: s
     assert texts(said) == [MEMORY, NEWER, MEMORY, MEMORY]
 
 
+def test_a_memory_that_was_not_there_yet_is_given_once_it_is(host: Host) -> None:
+    said = host.feed(bootstrap(host), {"write": [str(host.context), MEMORY]}, bootstrap(host))
+    assert texts(said) == ["", MEMORY]
+
+
+def test_what_was_given_for_one_workspace_is_not_given_for_another(host: Host) -> None:
+    """A key that names no agent, such as `main` of old versions, may stand for several."""
+    host.write()
+    elsewhere = bootstrap(host, "main", workspaceDir=str(host.root))
+    assert texts(host.feed(bootstrap(host, "main"), elsewhere)) == [MEMORY, ""]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        # As the Gateway sends it: the event's own name stands where a session key does.
+        (event("gateway:startup", "gateway:startup"), None),
+        # The second run, which the second event asked for, is for both sessions.
+        (event("command:new", "agent:main:telegram:direct:1"), event("command:new")),
+    ],
+)
+def test_what_the_program_wrote_reaches_every_session_that_it_ran_for(
+    host: Host, first: dict[str, Any], second: dict[str, Any] | None
+) -> None:
+    host.write()
+    events = [e | {"context": {"workspaceDir": str(host.workspace)}} for e in (first, second) if e]
+    said = host.feed(
+        *events,
+        {"wait": 600 if second else 0},  # the first of two runs is over
+        bootstrap(host),
+        {"write": [str(host.context), NEWER]},
+        {"wait": 1500},
+        bootstrap(host),
+    )
+    assert texts(said) == [MEMORY, NEWER]
+
+
+@pytest.mark.parametrize("kind", ["commonjs", "module"])
+def test_it_is_loaded_whatever_the_home_directory_says_about_modules(host: Host, kind: str) -> None:
+    """`npm init` in the home directory writes a package.json there, with a type since npm 11."""
+    (host.root / "package.json").write_text(json.dumps({"type": kind}))
+    host.write()
+    assert texts(host.feed(bootstrap(host))) == [MEMORY]
+
+
 UNUSABLE = (
     ("absent", None),
     ("unfinished", "<total-recall-memory>\nhalf of it\n"),
@@ -241,8 +286,22 @@ def test_where_files_must_be_short_the_oldest_days_go(host: Host) -> None:
     (text,) = texts(host.feed(bootstrap(host, cfg=cfg)))
     assert len(text) <= 900 and text.startswith(head) and text.endswith("</total-recall-memory>\n")
     assert "Day 28" in text and "Day 1 " not in text
+    assert text.removeprefix(head).startswith("\n## 2026-11-"), "a line of a day stands under the rules"
+    (limited,) = texts(host.feed(bootstrap(host, cfg={"agents": {"entries": {"main": {"bootstrapMaxChars": 900}}}})))
+    assert limited == text
+    rules = {"agents": {"defaults": {"bootstrapMaxChars": len(head) + 30}}}
+    assert texts(host.feed(bootstrap(host, cfg=rules))) == [f"{head}</total-recall-memory>\n"]
     cfg = {"agents": {"defaults": {"bootstrapMaxChars": 50}}}
     assert texts(host.feed(bootstrap(host, cfg=cfg))) == [""]
+
+
+@pytest.mark.parametrize(("short_of", "given"), [(0, MEMORY), (1, "")])
+def test_it_takes_no_more_than_the_other_files_leave(host: Host, short_of: int, given: str) -> None:
+    host.write()
+    own = {"name": "AGENTS.md", "path": "/x/AGENTS.md", "content": "x" * 1000, "missing": False}
+    left = len(MEMORY.encode("utf-16-le")) // 2 - short_of
+    cfg = {"agents": {"defaults": {"bootstrapTotalMaxChars": 1000 + left}}}
+    assert texts(host.feed(bootstrap(host, bootstrapFiles=[own], cfg=cfg))) == ["x" * 1000 + given]
 
 
 def test_the_memory_may_lie_elsewhere(host: Host, tmp_path: Path) -> None:
@@ -262,7 +321,8 @@ STARTS = (
     ("session:compact:before", MAIN, ["flush", "--trigger", "session:compact:before", "--agent", "main"]),
     ("command:new", "agent:main:telegram:group:-1", ["recover", "--trigger", "command:new", "--agent", "main"]),
     ("command:new", "global", ["recover", "--trigger", "command:new"]),
-    ("gateway:startup", "", ["recover", "--trigger", "gateway:startup"]),
+    ("gateway:startup", "gateway:startup", ["recover", "--trigger", "gateway:startup"]),
+    ("command:new", "discord:channel-1", ["recover", "--trigger", "command:new"]),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,7 +16,7 @@ from total_recall.memory.commit import Done, commit, finish_pending
 from total_recall.memory.document import parse
 from total_recall.memory.store import MemoryStore
 from total_recall.records import Message, Observation
-from total_recall.state import KnownSession, Pending, State, Taken, content_digest
+from total_recall.state import KnownSession, Pending, State, Step, Taken, content_digest
 
 AT = datetime(2026, 11, 30, 9, tzinfo=timezone.utc)
 TEA = Observation("tea222", "User's favourite tea is oolong", AT, "high", "preference", 6.0, 0.9, sources=(("s", "a"),))
@@ -125,3 +126,76 @@ def test_a_contradiction_marks_the_older_line(state: State, store: MemoryStore) 
     commit([Done("next", (), (denied,))], state, store)
     entries = {entry.id: entry.superseded_by for entry in parse(store.read().content).observations}
     assert entries == {"allow2": "deny22", "deny22": None}
+
+
+class Killed(Exception):
+    """The process ended."""
+
+
+def killing(at: str) -> Step:
+    def step(name: str) -> None:
+        if name == at:
+            raise Killed
+
+    return step
+
+
+AGAIN = replace(TEA, id="again2", sources=(("s", "b"),))
+TWICE = replace(RENT, id="twice2", sources=(("s", "a"),))
+
+
+@pytest.mark.parametrize("at", ["stage", "replace", "settle"])
+def test_killed_at_any_step_every_ground_is_under_a_line_that_stands(
+    state: State, store: MemoryStore, at: str
+) -> None:
+    """`again2` repeats an older line, `twice2` one of the same batch: neither is written."""
+    commit([Done("first", (), (TEA,))], state, store)
+    work = done(state, AGAIN, RENT, TWICE)
+    with pytest.raises(Killed):
+        commit(work, state, store, killing(at))
+    finish_pending(state, store)
+    if at == "stage":  # nothing was staged, so the next run compresses the messages again
+        commit(work, state, store)
+    assert parse(store.read().content).ids == {"tea222", "rent22"}
+    assert grounds(store) == [("rent22", 2), ("tea222", 2)]
+    assert state.queue_length() == 0 and state.pending() is None
+
+
+def test_killed_before_settling_and_edited_since_the_grounds_are_those_of_what_is_left(
+    state: State, store: MemoryStore
+) -> None:
+    commit([Done("first", (), (TEA,))], state, store)
+    milk = replace(TEA, id="milk22", text="User takes milk")
+    with pytest.raises(Killed):
+        commit(done(state, AGAIN, RENT, milk), state, store, killing("settle"))
+    lines = store.read().content.split(b"\n")
+    store.path.write_bytes(b"\n".join(line for line in lines if b"rent22" not in line) + b"my own words\n")
+    assert [o.id for o in finish_pending(state, store).observations] == ["milk22"]
+    assert grounds(store) == [("milk22", 1), ("tea222", 2)]
+    assert {name for name, _ in grounds(store)} <= parse(store.read().content).ids
+
+
+def test_the_line_that_said_it_first_was_taken_out_while_nobody_looked(state: State, store: MemoryStore) -> None:
+    commit([Done("first", (), (TEA,))], state, store)
+    with pytest.raises(Killed):
+        commit(done(state, AGAIN, RENT), state, store, killing("settle"))
+    lines = store.read().content.split(b"\n")
+    store.path.write_bytes(b"\n".join(line for line in lines if b"tea222" not in line))
+    finish_pending(state, store)
+    assert parse(store.read().content).ids == {"rent22"}
+    assert ("again2", 1) not in grounds(store) and ("tea222", 2) not in grounds(store)
+
+
+def test_what_an_older_version_staged_is_finished_too(state: State, store: MemoryStore) -> None:
+    """It did not write down what was said again: then only what stands there has grounds."""
+    commit([Done("first", (), (TEA,))], state, store)
+    with pytest.raises(Killed):
+        commit(done(state, AGAIN, RENT), state, store, killing("settle"))
+    with sqlite3.connect(state.path) as db:
+        (block,) = db.execute("SELECT block FROM pending").fetchone()
+        older = [{name: value for name, value in item.items() if name != "again"} for item in json.loads(block)]
+        assert len(older) == 2 and older != json.loads(block)
+        db.execute("UPDATE pending SET block = ?", (json.dumps(older),))
+    finish_pending(state, store)
+    assert grounds(store) == [("rent22", 1), ("tea222", 1)]
+    assert state.queue_length() == 0 and state.pending() is None

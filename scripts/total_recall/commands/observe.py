@@ -180,11 +180,15 @@ def _idle(
 ) -> Idle | None:
     if options != Options(argv=options.argv) or any(run.waiting or run.notes for run in runs):
         return None
+    documents = [watch(MemoryStore(place.memory_dir).path) for place in found]
+    # A person may have edited one since it was read; then the context is behind.
+    if not all(_is_as_stamped(place) for place in found):
+        return None
     watches = [w for place in found for source in place.sources for w in source.watches()]
     states = [watch(place.own_dir / f"state.sqlite{end}") for place in found for end in ("", "-wal")]
     stamps = tuple(str(place.memory_dir / LAST_RUN) for place in found)
     tomorrow = (clock.now().astimezone(config.settings.tz) + timedelta(days=1)).replace(hour=0, minute=0, second=0)
-    return Idle((*config.watches, *watches, *states), stamps, begun_ns, int(tomorrow.timestamp()))
+    return Idle((*config.watches, *watches, *states, *documents), stamps, begun_ns, int(tomorrow.timestamp()))
 
 
 def _fail_if_blind(found: Sequence[Place], problems: Problems) -> None:
@@ -209,16 +213,14 @@ def _leave_traces(
 
     A stamp is left even when there was nothing. A person's edit of the document and a new day reach the context too.
     """
-    stamped = place.memory_dir / LAST_HASH
     today = now.astimezone(settings.tz).date()
     try:
         gate.stamp(str(place.memory_dir / LAST_RUN))
-        document = f"{store.read().sha256}\n"
-        edited = not stamped.is_file() or stamped.read_text(errors="replace") != document
-        if edited or state.meta(CONTEXT_DAY) != today.isoformat():
+        if not _is_as_stamped(place) or state.meta(CONTEXT_DAY) != today.isoformat():
+            document = store.read().sha256
             context.write_ready_made(place.memory_dir, today)
             state.set_meta(CONTEXT_DAY, today.isoformat())
-            _write_private(stamped, document)
+            _write_private(place.memory_dir / LAST_HASH, f"{document}\n")
     except OSError as error:
         raise MemoryWriteError(
             f"cannot write {error.filename or place.memory_dir}: {error.strerror}; what was observed is safe; "
@@ -232,6 +234,13 @@ def _leave_traces(
     state.record_run(record)
     by = f" ({options.trigger})" if options.trigger else ""
     logs.append(place.logs / options.log, clock.now(), f"{options.command}{by}: {outcome}")
+
+
+def _is_as_stamped(place: Place) -> bool:
+    """Whether the document is the one that the ready-made context was last built from."""
+    stamped = place.memory_dir / LAST_HASH
+    document = f"{MemoryStore(place.memory_dir).read().sha256}\n"
+    return stamped.is_file() and stamped.read_text(errors="replace") == document
 
 
 def _write_private(path: Path, text: str) -> None:

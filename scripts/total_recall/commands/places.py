@@ -89,8 +89,12 @@ def find(config: Configuration, now: datetime, only_agent: str | None = None) ->
     state_dir = settings.sessions_dir or config.locations.state_dir
     default = host.agents[0].id
     agents = tuple(dict.fromkeys([default, *(a.id for a in host.agents), *discover.agents_in(state_dir)]))
-    if only_agent is not None and only_agent not in agents:
-        raise TotalRecallError(f"there is no agent {only_agent!r}; the agents are {', '.join(agents)}")
+    if only_agent is not None:
+        # Session keys, from which hooks take the name, are lower case.
+        named = [agent for agent in agents if agent.casefold() == only_agent.casefold()]
+        if not named:
+            raise TotalRecallError(f"there is no agent {only_agent!r}; the agents are {', '.join(agents)}")
+        only_agent = only_agent if only_agent in named else named[0]
     shared: dict[Path, list[str]] = {}
     workspaces: dict[Path, Path] = {}
     for agent in agents:

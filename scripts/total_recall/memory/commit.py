@@ -69,13 +69,14 @@ def finish_pending(state: State, store: MemoryStore, step: Step = no_step) -> Co
         return Committed()
     with store.lock() as rescued:
         snapshot = store.read()
-        there = {o.id for o in pending.block if o.id not in pending.standing} & parse(snapshot.content).ids
+        ids = parse(snapshot.content).ids
+        there = {o.id for o in pending.block if o.id not in pending.standing} & ids
         # The hash says so, or some of its lines are there: then a person has edited it since, and may have taken some
         # out.
         if snapshot.sha256 == pending.new_hash or (snapshot.sha256 != pending.old_hash and there):
             step("settle")
-            state.settle(pending.rows, pending.block)
-            return Committed(pending.block, rescued)
+            state.settle(pending.rows, _grounds(pending.block, pending.again, ids))
+            return Committed(tuple(o for o in pending.block if o.id in there), rescued)
         written = _write(pending.block, pending.rows, snapshot, state, store, step)
     return Committed(written.observations, rescued + written.rescued)
 
@@ -92,9 +93,11 @@ def _write(
         standing = document.ids & {o.id for o in block}
         condensed = [entry for entry in document.observations if not is_raw(entry.id)]
         result = reconcile([o for o in block if o.id not in standing], condensed)
-        new = _changed(document, result).render()
+        changed = _changed(document, result)
+        new = changed.render()
+        again = tuple((observation.id, name) for observation, name in result.duplicates)
         step("stage")
-        state.stage(Pending(snapshot.sha256, hashlib.sha256(new).hexdigest(), block, rows, standing))
+        state.stage(Pending(snapshot.sha256, hashlib.sha256(new).hexdigest(), block, rows, standing, again))
         step("replace")
         outcome = store.replace(new, expected=snapshot.sha256)
         if isinstance(outcome, Replaced):
@@ -102,10 +105,20 @@ def _write(
         snapshot = outcome.current
         rescued += outcome.rescued
     step("settle")
-    # What was said again is one more ground for the line that stands.
-    again = [replace(observation, id=name) for observation, name in result.duplicates]
-    state.settle(rows, [*result.kept, *again, *(o for o in block if o.id in standing)])
+    state.settle(rows, _grounds(block, again, changed.ids))
     return Committed(result.kept, rescued)
+
+
+def _grounds(
+    block: Sequence[Observation], again: Sequence[tuple[str, str]], there: frozenset[str]
+) -> list[Observation]:
+    """The block under the ids that the document has (`there`), which say where each line comes from.
+
+    What was said again is one more ground for the line that stands. A line that a person took out has none.
+    """
+    stands = dict(again)
+    named = [replace(o, id=stands.get(o.id, o.id)) for o in block]
+    return [o for o in named if o.id in there]
 
 
 def keep_as_said(lines: Sequence[Observation], state: State, store: MemoryStore) -> tuple[Path, ...]:

@@ -18,14 +18,18 @@ const MEMORY_NAME = "TOTAL_RECALL.md";
 const CONTEXT = path.join(".total-recall", "context.txt");
 const LARGEST_BYTES = 64 * 1024;
 const HOST_CHARACTERS = 20000; // the host's own default for one file
+const HOST_TOTAL_CHARACTERS = 60000; // and for all of them together (150,000 before 2026.5)
 const CLOSING = "</total-recall-memory>\n";
 const DAY_HEADING = /^## .*\d{4}-\d{2}-\d{2}/;
 const AGENT = /^[a-z0-9][a-z0-9_-]{0,63}$/i;
 const MOST_SESSIONS = 500;
+const HOST_WORDS = ["subagent", "cron", "hook", "acp", "boot", "temp", "heartbeat", "internal-session-effects"];
+const MODEL_PROBE = "explicit:model-run-";
 const CHAT_WORDS = { direct: true, dm: true, group: false, channel: false, room: false };
 
-const given = new Map(); // session key → { id, day, text }: what a session was given stays the same
-const jobs = new Map(); // command and agent → { again, keys }
+const given = new Map(); // session key → { id, day, file, text }: what a session was given stays the same
+const jobs = new Map(); // command and agent → { again, keys }: what runs now, and for which sessions
+let renewals = 0;
 let told = false;
 
 export default async function totalRecall(event) {
@@ -45,38 +49,36 @@ export default async function totalRecall(event) {
 // --- background commands
 
 async function react(trigger, command, event) {
-  const key = typeof event.sessionKey === "string" ? event.sessionKey : "";
+  // At its start the Gateway puts the event's own name where a session key stands.
+  const key = trigger !== "gateway:startup" && typeof event.sessionKey === "string" ? event.sessionKey : "";
+  if (isOfTheHost(key)) return;
   const agent = agentOf(key);
-  if (trigger !== "gateway:startup" && key && !isPrivate(key, event.context?.cfg) && !isGroup(key)) return;
-  given.delete(key);
+  renew([key]);
   const settings = await located(event.context?.workspaceDir ?? event.context?.cfg?.agents?.defaults?.workspace);
-  if (settings.script) start(settings.script, command, trigger, agent, key);
+  if (settings.script) start(settings.script, command, trigger, agent, new Set([key]));
 }
 
-function start(script, command, trigger, agent, key) {
+function start(script, command, trigger, agent, keys) {
   const name = `${command} ${agent}`;
   const running = jobs.get(name);
   if (running) {
     // Compaction events fire on every attempt: one more run afterwards sees all of it.
     running.again = trigger;
-    running.keys.add(key);
+    for (const key of keys) running.keys.add(key);
     return;
   }
-  const job = { again: "", keys: new Set([key]) };
-  jobs.set(name, job);
+  const job = { again: "", keys };
   const options = agent ? ["--agent", agent] : [];
   const child = spawn("python3", [script, command, "--trigger", trigger, ...options], {
     detached: true,
     stdio: "ignore",
   });
-  let ended = false;
+  jobs.set(name, job);
   const end = () => {
-    if (ended) return;
-    ended = true;
+    if (jobs.get(name) !== job) return; // after an error there may be an exit as well
     jobs.delete(name);
-    // What it wrote is for the sessions that set it off; a start of the Gateway is for all.
-    for (const each of job.keys) each ? given.delete(each) : given.clear();
-    if (job.again) start(script, command, job.again, agent, key);
+    renew(job.keys); // what it wrote is for the sessions that set it off
+    if (job.again) guarded(() => start(script, command, job.again, agent, job.keys));
   };
   child.on("error", (error) => {
     complain(error);
@@ -92,11 +94,11 @@ async function bootstrap(context) {
   const files = context?.bootstrapFiles;
   const key = context?.sessionKey;
   if (!Array.isArray(files) || typeof key !== "string" || !isPrivate(key, context.cfg)) return;
-  if (typeof context.workspaceDir !== "string" || !context.workspaceDir) return;
   const { memory } = await located(context.workspaceDir);
+  if (!memory) return;
   const file = path.join(memory, CONTEXT);
   const others = files.filter((entry) => entry?.path !== file);
-  const text = fitting(await remembered(key, context.sessionId, file), context.cfg);
+  const text = fitting(await remembered(key, context.sessionId, file), room(context.cfg, agentOf(key), others));
   const own = text ? [{ name: MEMORY_NAME, path: file, content: text, missing: false }] : [];
   if (own.length || others.length !== files.length) context.bootstrapFiles = [...others, ...own];
 }
@@ -104,12 +106,26 @@ async function bootstrap(context) {
 async function remembered(key, id, file) {
   const day = new Date().toDateString();
   const before = given.get(key);
-  if (before && before.id === id && before.day === day) return before.text;
-  const text = await read(file);
   given.delete(key);
-  given.set(key, { id, day, text });
+  if (before && before.id === id && before.day === day && before.file === file) {
+    given.set(key, before); // the last in the map is the last used
+    return before.text;
+  }
+  const asked = renewals;
+  const text = await read(file);
+  // Where there was nothing it is looked for again, and what changed while it was read is read again.
+  if (text && asked === renewals) given.set(key, { id, day, file, text });
   if (given.size > MOST_SESSIONS) given.delete(given.keys().next().value);
   return text;
+}
+
+// An empty key stands for all sessions.
+function renew(keys) {
+  renewals += 1;
+  for (const key of keys) {
+    if (key) given.delete(key);
+    else given.clear();
+  }
 }
 
 async function read(file) {
@@ -128,18 +144,33 @@ async function read(file) {
   }
 }
 
-// A host that is set to shorter files would cut the middle out: here the oldest days go, in whole lines.
-function fitting(text, cfg) {
-  const set = cfg?.agents?.defaults?.bootstrapMaxChars;
-  const limit = Number.isFinite(set) && set > 0 ? set : HOST_CHARACTERS;
-  if (text.length <= limit) return text;
-  const lines = text.slice(0, -CLOSING.length).split("\n");
-  const first = lines.findIndex((line) => DAY_HEADING.test(line));
-  const head = first < 0 ? [] : lines.slice(0, first);
-  const days = first < 0 ? [] : lines.slice(first);
-  let size = head.join("\n").length + 1 + CLOSING.length + days.join("\n").length;
-  while (days.length && size > limit) size -= days.shift().length + 1;
-  return size > limit || !days.length ? "" : `${head.join("\n")}\n${days.join("\n")}${CLOSING}`;
+// Characters that the host takes of our file without cutting its middle out.
+function room(cfg, agent, others) {
+  const agents = cfg?.agents ?? {};
+  const listed = Array.isArray(agents.list) ? agents.list.find((each) => each?.id === agent) : undefined;
+  const places = [agents.entries?.[agent], listed, agents.defaults];
+  const set = (name, otherwise) =>
+    places.map((place) => place?.[name]).find((value) => Number.isFinite(value) && value > 0) ?? otherwise;
+  const most = set("bootstrapMaxChars", HOST_CHARACTERS);
+  const taken = others.map((file) => (typeof file?.content === "string" ? Math.min(file.content.length, most) : 200));
+  const left = set("bootstrapTotalMaxChars", HOST_TOTAL_CHARACTERS) - taken.reduce((sum, size) => sum + size, 0);
+  return Math.min(most, left);
+}
+
+// Where that is too little the oldest days go, whole, so that no line comes to stand under the heading before; then
+// lines at the end.
+function fitting(text, most) {
+  if (text.length <= most) return text;
+  const lines = text.slice(0, -CLOSING.length - 1).split("\n");
+  const days = lines.flatMap((line, at) => (DAY_HEADING.test(line) ? [at] : []));
+  const size = (some) => some.join("\n").length + 1 + CLOSING.length;
+  const head = lines.slice(0, days[0] ?? lines.length);
+  for (const at of days.slice(1)) {
+    const kept = [...head, ...lines.slice(at)];
+    if (size(kept) <= most) return `${kept.join("\n")}\n${CLOSING}`;
+  }
+  while (head.length && (size(head) > most || /^(?:## .*)?$/.test(head.at(-1)))) head.pop();
+  return head.some((line) => line.startsWith("## ")) ? `${head.join("\n")}\n${CLOSING}` : "";
 }
 
 // --- which sessions, where the program is
@@ -154,24 +185,23 @@ function chatWord(parts) {
 }
 
 function isPrivate(key, cfg) {
-  if (typeof key !== "string" || key.length > 1000) return false;
+  if (key.length > 1000 || isOfTheHost(key)) return false;
   const parts = words(key);
   const rest = parts.join(":");
   const set = cfg?.session?.mainKey;
-  const mains = ["main", "global", ...(typeof set === "string" && set.trim() ? [set.trim().toLowerCase()] : [])];
+  // `global` is everybody's session, groups among them.
+  const mains = ["main", ...(typeof set === "string" && set.trim() ? [set.trim().toLowerCase()] : [])];
   if (mains.some((main) => rest === main || rest.startsWith(`${main}:thread:`) || rest.startsWith(`${main}:topic:`)))
     return true;
-  if (parts[0] === "explicit") return parts.length > 1 && !rest.startsWith("explicit:model-run-");
-  if (parts[0] === "dashboard") return parts.length > 1;
-  if (["subagent", "cron", "hook", "acp", "boot", "temp", "heartbeat"].includes(parts[0])) return false;
-  if (parts[0] === "internal-session-effects" || parts.at(-1) === "heartbeat") return false;
+  if (parts[0] === "explicit" || parts[0] === "dashboard") return parts.length > 1;
   const chat = chatWord(parts);
   return chat !== undefined && CHAT_WORDS[chat];
 }
 
-function isGroup(key) {
-  const chat = chatWord(words(key));
-  return chat !== undefined && !CHAT_WORDS[chat];
+// What the host and its agents say to each other; everything else may be a conversation.
+function isOfTheHost(key) {
+  const parts = words(key);
+  return HOST_WORDS.includes(parts[0]) || parts.at(-1) === "heartbeat" || parts.join(":").startsWith(MODEL_PROBE);
 }
 
 function agentOf(key) {
@@ -180,7 +210,7 @@ function agentOf(key) {
 }
 
 async function located(workspace) {
-  const named = typeof workspace === "string" && path.isAbsolute(workspace) ? workspace : "";
+  const named = typeof workspace === "string" && path.isAbsolute(workspace) ? path.resolve(workspace) : "";
   let settings = {};
   try {
     settings = JSON.parse(await fs.readFile(path.join(HERE, "total-recall.json"), "utf8")) ?? {};
@@ -190,10 +220,10 @@ async function located(workspace) {
   const own = typeof settings.scripts === "string" && path.isAbsolute(settings.scripts) ? settings.scripts : "";
   const scripts = own || (named && path.join(named, "skills", "total-recall", "scripts"));
   const script = scripts && path.join(scripts, "bootstrap.py");
-  const memory = settings.memory?.[named];
+  const memory = named && settings.memory?.[named];
   return {
     script: script && (await exists(script)) ? script : "",
-    memory: typeof memory === "string" && path.isAbsolute(memory) ? memory : path.join(named || HERE, "memory"),
+    memory: typeof memory === "string" && path.isAbsolute(memory) ? memory : named && path.join(named, "memory"),
   };
 }
 
@@ -205,8 +235,17 @@ async function exists(file) {
   }
 }
 
+function guarded(act) {
+  try {
+    act();
+  } catch (error) {
+    complain(error);
+  }
+}
+
 function complain(error) {
   if (told) return;
   told = true;
-  console.error(`total-recall hook: ${error?.message ?? error}; run "total-recall doctor"`);
+  const what = error instanceof Error ? error.message : typeof error;
+  console.error(`total-recall hook: ${what.split("\n")[0]}; run "total-recall doctor"`);
 }
