@@ -20,8 +20,9 @@ FOREIGN_SETTINGS = (
     "OPENCLAW_", "CLAUDE_", "OPENROUTER_", "LLM_", "OBSERVER_", "REFLECTOR_", "DREAM_",
     "TOTAL_RECALL_", "MEMORY_DIR", "SESSIONS_DIR", "READ_ONLY_MODE",
 )  # fmt: skip
-KEPT = {"TOTAL_RECALL_E2E_DIR"}
-"""Where tests/e2e/install put the real OpenClaws, which are in nobody's home directory for the tests."""
+KEPT = {"TOTAL_RECALL_E2E_DIR", "TOTAL_RECALL_REAL_MODEL_URL", "TOTAL_RECALL_REAL_MODEL"}
+"""Where tests/e2e/install put the real OpenClaws, which are in nobody's home directory for the tests; the endpoint of
+tests/llm/test_real_model.py."""
 
 collection_home: Path
 

@@ -17,8 +17,12 @@ BENCHMARKS = ROOT / "benchmarks"
 TINY = {
     "idle": ["--sessions", "5", "--runs", "2"],
     "ingest": ["--megabytes", "0.5", "--sessions", "3", "--runs", "1"],
+    "retrieval": ["--scale", "200", "--runs", "0"],
+    "watch": ["--idle-seconds", "1", "--storm-seconds", "0.5", "--rate", "200"],
     "sqlite_tail": ["--rows", "300", "--sessions", "7", "--new", "10", "--runs", "2"],
 }
+NEEDS_MORE = {"real_model"}
+"""A model that is served."""
 
 
 @pytest.fixture
@@ -61,8 +65,17 @@ def test_sqlite_tail() -> None:
     assert found["tail_ms"] > 0 and found["no_mark_ms"] > 0
 
 
+def test_retrieval() -> None:
+    assert figures("retrieval")["scale"]["memories"] == 200
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
+def test_watch() -> None:
+    assert figures("watch")["fires_at"] == 40
+
+
 def test_every_benchmark_is_run_here_and_described() -> None:
     scripts = {path.stem for path in BENCHMARKS.glob("*.py") if "__main__" in path.read_text("utf-8")}
     readme = (BENCHMARKS / "README.md").read_text("utf-8")
-    assert scripts == set(TINY)
+    assert scripts == {*TINY, *NEEDS_MORE}
     assert all(f"benchmarks/{name}.py" in readme for name in scripts)

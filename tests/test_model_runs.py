@@ -12,7 +12,7 @@ from builders import NOW, Home, append, said
 from model_server import MODES, ModelServer, by_model, in_turn
 from model_server import said as answered
 from total_recall import cli, clock
-from total_recall.commands import observe, places, status
+from total_recall.commands import observe, places, reflect, status
 from total_recall.llm.client import Client
 
 KEY = "case-key-of-this-test"
@@ -156,6 +156,27 @@ def test_the_ledger_shows_calls_tokens_and_failures(openclaw: Home, home: Path) 
     (cost,) = found.costs
     assert (cost.model, cost.calls, cost.failed, cost.tokens_in, cost.tokens_out) == ("first", 2, 1, 4000, 80)
     assert any("first" in line and "4,000" in line for line in found.lines())
+
+
+def test_a_reflection_tells_which_model_is_gone_and_a_dry_one_is_in_the_ledger_too(openclaw: Home, home: Path) -> None:
+    with ModelServer("ok") as server:
+        run(home, server)
+    with ModelServer(by_model(first="http404", second=answered("keep 1-2"))) as server:
+        environment = {
+            "HOME": str(home),
+            "TOTAL_RECALL_TZ": "UTC",
+            "LLM_BASE_URL": server.url,
+            "REFLECTOR_MODEL": "first",
+            "REFLECTOR_FALLBACK_MODEL": "second",
+        }
+        config = places.configure(environment)
+        for dry_run in (True, False):
+            (done,) = reflect.run(reflect.Options(force=True, dry_run=dry_run), config).runs
+            (note,) = done.notes
+            assert note.startswith("first at 127.0.0.1 answered 404") and "REFLECTOR_MODEL" in note
+    found = status.run(config, cost=True).costs
+    assert found is not None
+    assert [(cost.model, cost.calls, cost.failed) for cost in found] == [("first", 3, 2), ("second", 2, 0)]
 
 
 def test_a_document_that_is_quoted_back_adds_nothing(openclaw: Home, home: Path) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 from datetime import datetime, timedelta, timezone
+from typing import get_args
 
 from total_recall import __version__, clock
+from total_recall.records import ObservationType
 
 CONTEXT_TOKENS = 3000
 
@@ -88,6 +90,30 @@ def parser() -> argparse.ArgumentParser:
         "--budget-tokens", type=_count, default=CONTEXT_TOKENS, metavar="N", help="default: %(default)s"
     )
 
+    recalling = commands.add_parser(
+        "recall",
+        help="find what is remembered",
+        description="The memories that answer a question best: those of today, archived ones, or what was said itself.",
+    )
+    recalling.add_argument(
+        "query", nargs="?", default="", metavar="QUERY", help='what to look for; "a phrase" is meant word for word'
+    )
+    recalling.add_argument(
+        "-k", dest="count", type=_count, default=10, metavar="N", help="how many; default: %(default)s"
+    )
+    recalling.add_argument("--type", dest="kind", choices=get_args(ObservationType), help="only memories of this type")
+    recalling.add_argument("--since", type=_moment, metavar="WHEN", help="only from then on: 7d, 2026-11-28")
+    recalling.add_argument("--until", type=_moment, metavar="WHEN", help="only up to that day")
+    recalling.add_argument(
+        "--archived", action=argparse.BooleanOptionalAction, default=True, help="look in the archive too"
+    )
+    recalling.add_argument("--sessions", action="store_true", help="look in the messages themselves too")
+    recalling.add_argument("--why", action="store_true", help="show similarity, decay, boost and links")
+    recalling.add_argument("--no-touch", dest="touch", action="store_false", help="do not strengthen what is found")
+    recalling.add_argument(
+        "--recent", action="store_true", help="what were we doing: open goals, decisions, last messages"
+    )
+
     looking = commands.add_parser(
         "status", help="what is remembered, what waits, and every setting", description="Look, and change nothing."
     )
@@ -97,9 +123,41 @@ def parser() -> argparse.ArgumentParser:
         help="see it work on real transcripts that come with the source",
         description="Observe shipped OpenClaw sessions in a scratch workspace with the offline compressor.",
     )
-    for command in (observing, reflecting):
+    setting_up = commands.add_parser(
+        "setup",
+        help="make everything work by itself, from now on",
+        description="Shows what it will do and asks: a schedule, a watcher, the OpenClaw hook, a .env with every "
+        "setting. A second run changes nothing, or mends what drifted.",
+    )
+    setting_up.add_argument(
+        "--scheduler",
+        choices=["auto", "systemd", "crontab", "openclaw", "launchd", "none"],
+        default="auto",
+        help="what starts the commands by the clock; auto takes the best one here",
+    )
+    setting_up.add_argument(
+        "--agents-md", action="store_true", help="add a line to AGENTS.md, for hosts that take no hook"
+    )
+    removing = commands.add_parser(
+        "uninstall",
+        help="take out what setup made; the memory stays",
+        description="Everything that setup made goes, and what it changed is put back byte for byte.",
+    )
+    for command in (setting_up, removing):
+        command.add_argument("--yes", action="store_true", help="do not ask")
+        command.add_argument("--openclaw", metavar="PATH", help="the openclaw command, where it is not in PATH")
+
+    diagnosing = commands.add_parser(
+        "doctor",
+        help="what is wrong, and what mends it",
+        description="Looks at everything that can keep the memory from working, changes nothing, and exits with 1 when "
+        "something is broken.",
+    )
+    diagnosing.add_argument("--online", action="store_true", help="also ask the model's endpoint; costs a few tokens")
+
+    for command in (observing, reflecting, setting_up, removing):
         command.add_argument("--dry-run", action="store_true", help="show what would be written, write nothing")
-    for command in (observing, recovering, flushing, watching, reflecting, undoing, reading):
+    for command in (observing, recovering, flushing, watching, reflecting, undoing, reading, recalling, diagnosing):
         command.add_argument("--agent", metavar="ID", help="only the memory of this agent")
     for command in commands.choices.values():
         command.add_argument("--json", action="store_true", help="answer as JSON, for programs")

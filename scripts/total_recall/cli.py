@@ -103,6 +103,12 @@ def _flush(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
     return flush.run(flush.Options(agent=o.agent, trigger=o.trigger, seconds=o.seconds))
 
 
+def _watch(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
+    from total_recall.commands import watch
+
+    return watch.run(watch.Options(agent=o.agent))
+
+
 def _reflect(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
     from total_recall.commands import reflect
 
@@ -121,10 +127,52 @@ def _context(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
     return context.run(context.Options(budget_tokens=o.budget_tokens, agent=o.agent))
 
 
+def _recall(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
+    from total_recall.commands import recall
+
+    return recall.run(
+        recall.Options(
+            o.query, o.count, o.kind, o.since, o.until, o.archived, o.sessions, o.why, o.touch, o.recent, o.agent
+        )
+    )
+
+
 def _status(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
     from total_recall.commands import status
 
     return status.run(cost=o.cost)
+
+
+def _setup(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
+    from total_recall.commands import setup
+
+    scheduler = None if o.scheduler == "auto" else o.scheduler
+    options = setup.Options(COMMANDS, o.yes, o.dry_run, scheduler, o.openclaw, o.agents_md)
+    return setup.run(options, _asking(o))
+
+
+def _uninstall(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
+    from total_recall.commands import uninstall
+
+    return uninstall.run(uninstall.Options(COMMANDS, o.yes, o.dry_run, o.openclaw), _asking(o))
+
+
+def _doctor(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
+    from total_recall.commands import doctor
+
+    return doctor.run(doctor.Options(COMMANDS, online=o.online, agent=o.agent))
+
+
+def _asking(o: argparse.Namespace) -> Callable[[Sequence[str]], bool | None]:
+    """Shows a plan and asks; the answer is None where there is no terminal, or a program reads what is said."""
+
+    def ask(plan: Sequence[str]) -> bool | None:
+        if o.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+            return None
+        print(*plan, sep="\n")
+        return input("Go ahead? [y/N] ").strip().casefold() in ("y", "yes", "j", "ja", "o", "예", "네")
+
+    return ask
 
 
 def _demo(_o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
@@ -137,10 +185,15 @@ COMMANDS: dict[str, Callable[[argparse.Namespace, tuple[str, ...]], Answer]] = {
     "observe": _observe,
     "recover": _recover,
     "flush": _flush,
+    "watch": _watch,
     "reflect": _reflect,
     "undo": _undo,
     "context": _context,
+    "recall": _recall,
     "status": _status,
+    "setup": _setup,
+    "uninstall": _uninstall,
+    "doctor": _doctor,
     "demo": _demo,
 }
 

@@ -129,7 +129,7 @@ class Settings:
     workspace_is_set: bool
     sessions_dir: Path | None
     llm_base_url: str | None
-    llm_api_key: str | None
+    llm_api_key: str | None = field(repr=False)
     openrouter_key_is_set: bool
     llm_model: str | None
     observer_model: str | None

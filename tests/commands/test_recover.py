@@ -6,16 +6,20 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta, tzinfo
+from datetime import timedelta, timezone, tzinfo
 from pathlib import Path
 
 import pytest
 
 from builders import NOW, OTHER, RESET, Home, said
+from model_server import ModelServer
 from total_recall import clock
-from total_recall.commands import capturing, context, flush, observe, places, recover
+from total_recall.commands import capturing, compressing, context, flush, observe, places, recover
 from total_recall.commands.places import Configuration
 from total_recall.llm import offline
+from total_recall.memory.document import parse
+from total_recall.memory.reflection import open_entries
+from total_recall.memory.store import MemoryStore
 from total_recall.records import Batch, Observation
 from total_recall.sessions.source import Problems
 from total_recall.state import State, sole
@@ -182,6 +186,20 @@ def test_words_that_nothing_could_condense_stand_there_until_something_can(
     assert document(home).count("14 December") == 1
 
 
+def test_neither_a_reflection_nor_a_model_takes_such_words_for_a_memory(
+    openclaw: Home, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model would find nothing new in what is shown to it as known."""
+    openclaw.write(said("a", PLUMBER))
+    with monkeypatch.context() as patched:
+        break_once(patched)
+        (first,) = observe.run(observe.Options(), configured(home)).runs
+    Path(first.notes[0].rsplit(" ", 1)[1]).unlink()
+    store = MemoryStore(memory(home))
+    assert compressing.knowledge_of(store, NOW, timezone.utc).known == ()
+    assert open_entries(parse(store.read().content)) == ()
+
+
 def test_they_go_even_when_nothing_in_them_was_notable(
     openclaw: Home, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,3 +232,14 @@ def test_only_what_breaks_the_compressor_is_held_back(
         assert (done.messages, done.waiting) == ((7, 1) if run == 0 else (0, 1))
     assert document(home).count("A poisoned message.") == 1
     assert document(home).count("14 December") == 1
+
+
+def test_a_flush_does_not_wait_for_a_model_that_is_slow(openclaw: Home, home: Path) -> None:
+    openclaw.write(said("a", PLUMBER))
+    with ModelServer("silent") as server:
+        env = {"LLM_BASE_URL": server.url, "LLM_MODEL": "slow"}
+        started = time.monotonic()
+        (done,) = flush.run(flush.Options(seconds=2), configured(home, **env)).runs
+        took = time.monotonic() - started
+    assert took < 20 and done.messages == 1 and "plumber" in document(home)
+    assert any("took longer" in note for note in done.notes)

@@ -4,15 +4,17 @@ import os
 import random
 import re
 import signal
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
-from total_recall.commands import places, reflect
+from total_recall.commands import places, reflect, undo
 from total_recall.commands.places import Configuration, Place
 from total_recall.commands.reflect import MemoryReflection, Options
 from total_recall.errors import MemoryWriteError, TotalRecallError
@@ -21,8 +23,8 @@ from total_recall.memory.line import format_observation
 from total_recall.memory.operations import read_operations
 from total_recall.memory.reflection import consolidated
 from total_recall.memory.store import MemoryStore
-from total_recall.records import Observation, ObservationType, Priority
-from total_recall.state import Pending, State, sole
+from total_recall.records import Message, Observation, ObservationType, Priority
+from total_recall.state import KnownSession, Pending, State, Taken, content_digest, sole
 from total_recall.tokens import count_words
 
 NOW = datetime(2026, 11, 30, 21, 0, tzinfo=timezone.utc)
@@ -320,6 +322,76 @@ def test_a_second_reflection_says_so_and_does_nothing(place: Place, config: Conf
     assert not archived_lines(place)
 
 
+# --- where merged lines come from
+
+
+def observe_as(place: Place, **sources: str) -> None:
+    """Let each observation (an id) come from the messages of these names, one a letter."""
+    said = "".join(sources.values())
+    messages = [Message("openclaw-files", "s", None, name, "user", name, NOW) for name in dict.fromkeys(said)]
+    with State.open(place.own_dir) as state:
+        taken = [Taken(m, content_digest(m.entry_id, 1, m.text)) for m in messages]
+        state.take(taken, sessions=[KnownSession("s", "main", None, None)])
+        rows = [("batch", [item.row for item in state.queue()])]
+        lines = [
+            Observation(name, name, NOW, "low", "fact", 2.0, 0.9, sources=tuple(("s", entry) for entry in entries))
+            for name, entries in sources.items()
+        ]
+        state.settle(rows, lines)
+
+
+def grounds(place: Place) -> dict[str, str]:
+    """The messages, one a letter, that each observation (an id) comes from."""
+    with closing(sqlite3.connect(place.own_dir / "state.sqlite")) as db:
+        query = "SELECT observation, entry_id FROM provenance JOIN message ON id = message ORDER BY entry_id"
+        found: dict[str, str] = {}
+        for name, entry in db.execute(query):
+            found[name] = found.get(name, "") + entry
+    return found
+
+
+def only_id(place: Place) -> str:
+    [entry] = parse(document_at(place).read_bytes()).observations
+    assert entry.id is not None
+    return entry.id
+
+
+def test_a_merged_line_comes_from_what_all_its_parts_came_from(place: Place, config: Configuration) -> None:
+    write(place, BACKUP, TEA, UJI)
+    observe_as(place, o0d30="a", o0d20="bc", o0d9="cd")
+    reflect_now(place, config, lambda _s, _u: MERGE_TEA)
+    first = only_id(place)
+    assert grounds(place) == {"o0d30": "a", "o0d20": "bc", "o0d9": "cd", first: "bcd"}
+
+    again = observed("User likes green tea", "medium", "fact", 1)
+    document_at(place).write_text(f"{document_at(place).read_text()}{again}\n")
+    observe_as(place, o0d1="e")
+    reflect_now(place, config, lambda _s, _u: "merge [1, 2] into User likes green tea from Uji")
+    assert only_id(place) != first
+    assert grounds(place)[only_id(place)] == "bcde"
+
+
+def test_a_persons_own_line_adds_no_ground_to_what_it_is_merged_into(place: Place, config: Configuration) -> None:
+    own = re.sub(r" <!--.*", "", UJI)
+    write(place, TEA)
+    document_at(place).write_text(document_at(place).read_text() + own + "\n")
+    observe_as(place, o0d20="a")
+    reflect_now(place, config, lambda _s, _u: "merge [1, 2] into User likes green tea from Uji")
+    assert grounds(place) == {"o0d20": "a", only_id(place): "a"}
+
+
+def test_an_undone_reflection_leaves_every_line_with_its_grounds(place: Place, config: Configuration) -> None:
+    write(place, TEA, UJI)
+    observe_as(place, o0d20="ab", o0d9="c")
+    reflect_now(place, config, lambda _s, _u: "merge [1, 2] into User likes green tea from Uji")
+    merged = only_id(place)
+    assert undo.undo_memory(place, NOW, TODAY).back == 2
+    ids = {entry.id for entry in parse(document_at(place).read_bytes()).observations}
+    assert {name: grounds(place)[name] for name in ids if name} == {"o0d20": "ab", "o0d9": "c"}
+    reflect_now(place, config, lambda _s, _u: "merge [1, 2] into User likes green tea from Uji")
+    assert (only_id(place), grounds(place)[merged]) == (merged, "abc")
+
+
 # --- kill -9
 
 
@@ -348,6 +420,7 @@ def test_killed_at_any_step_the_memory_is_whole_and_the_next_run_goes_on(config:
         place = Place(tmp_path / str(number) / "memory", tmp_path / str(number), (), ())
         place.memory_dir.mkdir(parents=True)
         write(place, BACKUP, TEA, UJI, TAX)
+        observe_as(place, o0d20="ab", o0d9="c")
         return place
 
     def work(place: Place) -> Callable[[Callable[[str], None]], None]:
@@ -370,6 +443,9 @@ def test_killed_at_any_step_the_memory_is_whole_and_the_next_run_goes_on(config:
         assert content in (old, new)
         assert {BACKUP, TEA, UJI} <= {*archived_lines(place), *observation_lines(content)}
         assert b"dc:id=o0d5 " in content
+        # Whatever came last, every line that has grounds still has them, the merged one too.
+        ids = {entry.id for entry in parse(content).observations} - {"o0d30", "o0d5"}
+        assert {grounds(place).get(name or "") for name in ids} in ({"ab", "c"}, {"abc"})
         work(place)(lambda _name: None)
         assert document_at(place).read_bytes() == new
         assert sorted(archived_lines(place)) == archive, f"after a kill at step {number}"

@@ -119,7 +119,7 @@ def test_cost_by_day_and_model(openclaw: Home, home: Path) -> None:
     )
     told = found.lines()
     assert "2 calls, 300 tokens in, 30 out, $0.0030" in told[-3]
-    assert "1 calls, 1 failed" in told[-2] and "no price told" in told[-1]
+    assert "1 call, 1 failed, " in told[-2] and "no price told" in told[-1]
     assert json.loads(json.dumps(found.payload()))["costs"][0]["day"] == "2026-11-29"
 
 

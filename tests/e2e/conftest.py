@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
-from pathlib import Path
 
 import pytest
 
 from conversation import GREETING, SCRIPT
 from openclaw_host import OpenClaw, tail
+from openclaw_versions import VERSIONS, install_root
 from scripted_model import ScriptedModel, serving
 from total_recall_product import TotalRecall
 
-HERE = Path(__file__).parent
-VERSIONS = [
-    line.split()[0] for line in (HERE / "versions.txt").read_text("utf-8").split("\n") if line and line[0] != "#"
-]
-
 LATEST = pytest.StashKey[OpenClaw]()
 """The OpenClaw in use, for the report of a failure in any fixture."""
-
-
-def install_root() -> Path:
-    """Where `tests/e2e/install` puts the versions; the same rule as there."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("TOTAL_RECALL_E2E_DIR") or Path(cache) / "total-recall-e2e")
 
 
 @pytest.fixture(scope="module", params=VERSIONS)

@@ -53,7 +53,24 @@ BUSY: Script = {
         Reply("All shelves are done."),
     ],
 }
-SCRIPT: Script = {**FIRST, **HOST_PROMPTS, **AFTER_NEW, **AFTER_RESET, **LATER, **HELD, **BUSY}
+FACT = "My sister Mina lives in Osaka. She has lived there since 2029."
+NEXT = tuple(f"And now number {word}." for word in ("one", "two", "three", "four", "five", "six"))
+RESET = "We decided to call the boat Aurora."
+LONG_AGO = ("Tell me about the tides.", "Tell me about the moon.", "Tell me about the harbour.")
+COMPACTED = "The rent contract ends on 3 March 2031 and the landlord is Mr Okafor."
+KILLED = "The plumber comes on 12 May 2031 at 9:30."
+GROUP = {
+    "agent:main:telegram:group:-100123": "Hello to everybody in the group.",
+    "agent:main:subagent:0a0c0de0-0000-4000-8000-00000000000a": "Count the boats, sub-agent.",
+}
+"""Session keys that must not get the memory, with what is said there."""
+ALWAYS_ON: Script = {
+    FACT: [Reply("Mina in Osaka, I see.")],
+    **{text: [Reply("All right.")] for text in NEXT},
+    **{text: [Reply("That is a long story. " * 60)] for text in LONG_AGO},
+    **{text: [Reply("Hello.")] for text in GROUP.values()},
+}
+SCRIPT: Script = {**ALWAYS_ON, **FIRST, **HOST_PROMPTS, **AFTER_NEW, **AFTER_RESET, **LATER, **HELD, **BUSY}
 
 FACTS = (
     ("oolong",),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from model_server import MODES, ModelServer, Reply, as_json, error, in_turn, said
+from model_server import MODES, ModelServer, Reply, as_json, error, in_turn, listed, said
 from total_recall.errors import SettingError
 from total_recall.llm.client import Answer, ChatMessage, Client, Endpoint, ModelError
 from total_recall.records import ModelCall
@@ -401,3 +401,54 @@ def test_a_closed_client_leaves_no_thread_behind() -> None:
             one.ask()
     gc.collect()
     assert threading.active_count() <= before + 1
+
+
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [
+        ("https://openrouter.ai", "https://openrouter.ai/api/v1/models"),
+        ("https://api.groq.com/openai/v1/chat/completions", "https://api.groq.com/openai/v1/models"),
+        ("http://proxy.test/v4?region=eu", "http://proxy.test/v4/models?region=eu"),
+    ],
+)
+def test_where_a_provider_lists_its_models(written: str, asked: str) -> None:
+    assert Endpoint(written).models_url == asked
+
+
+def test_the_list_is_public_and_costs_nothing() -> None:
+    """It is asked for without the key, and is no call of a model for the ledger."""
+    with ModelServer(models=[listed("b/b:free", 50_000), listed("a/a:free"), listed("c/c", price="1")]) as server:
+        one = Line(server)
+        with one.client:
+            assert one.client.free_models(5) == ("a/a:free", "b/b:free")
+        (lookup,) = server.lookups
+    assert (lookup.path, lookup.key, one.calls) == ("/v1/models", None, [])
+
+
+@pytest.mark.parametrize(
+    ("models", "told"),
+    [
+        (error(503, "boom"), "could not be read (503)"),
+        (MODES["html200"], "could not be read (200)"),
+        (MODES["redirect"], "could not be read (301)"),
+        (MODES["drop"], "the connection broke"),
+        (MODES["drip"], "in time"),
+        (MODES["too-huge"], "over 8 MB"),
+    ],
+)
+def test_a_list_that_cannot_be_had_is_asked_for_once(models: Reply, told: str) -> None:
+    with ModelServer(models=models) as server:
+        one = Line(server)
+        with one.client, pytest.raises(ModelError) as raised:
+            one.client.free_models(0.5)
+        assert len(server.lookups) == 1
+    message = str(raised.value)
+    assert message.startswith("the list of models at 127.0.0.1") and told in message and "\n" not in message
+    assert raised.value.__context__ is None, "nothing that carries a request hangs on the error"
+
+
+def test_the_advice_names_the_setting_of_the_purpose() -> None:
+    with line("http404") as (one, _server):
+        for purpose, setting in (("observe", "OBSERVER_MODEL"), ("reflect", "REFLECTOR_MODEL")):
+            with pytest.raises(ModelError, match=f"set {setting} or LLM_MODEL"):
+                one.client.chat("m", ASKED, max_tokens=9, purpose=purpose, deadline_seconds=5)

@@ -54,7 +54,8 @@ def test_sloppy_lines_that_count(line: str) -> None:
     [
         "", "   ", "Sure! Here are the observations:", "Date: 2026-11-30", "**Date: 2026-11-30**", "# Observations Log", "---",
         "- The tea is oolong", "- 🔴", "- 🔴 09:00", "- 🔴 09:00 <!-- dc:type=fact -->", "09:00 The tea is oolong",
-        "The highlight was the tea", "- 🔴 HH:MM text <!-- dc:type=TYPE dc:importance=N -->", "- 🔴 HH:MM text",
+        "-", "- 🔴 09:06 <!--", "[2026-11-30 09:02] User: The tea is oolong", "CONVERSATION <talk-5f0c2a91>",
+        "The highlight was the tea", "- 🔴 HH:MM text <!-- dc:type=TYPE dc:importance=N dc:refers=YYYY-MM-DD -->", "- 🔴 HH:MM text <!-- dc:type=TYPE dc:importance=N -->", "- 🔴 HH:MM text",
         f"- 🔴 09:00 {'x' * 5000}",
     ],
 )  # fmt: skip
@@ -68,6 +69,9 @@ def test_lines_that_are_no_observation(line: str) -> None:
         ("dc:type=decision", "type", "preference"),
         ("dc:type=FACT", "type", "fact"),
         ("dc:type=nonsense", "type", None),
+        ("dc:type=question", "type", None),
+        ("dc:source=inference", "certainty", "inference"),
+        ("dc:source=SOURCE", "certainty", None),
         ("dc:importance=99", "importance", 10.0),
         ("dc:importance=-3", "importance", 0.0),
         ("dc:importance=nan", "importance", None),

@@ -77,6 +77,28 @@ def completion(
     return {"id": "c1", "object": "chat.completion", "choices": [choice], **({"usage": usage} if usage else {})}
 
 
+def listed(name: str, context: object = 131_072, price: object = "0", **more: object) -> dict[str, Any]:
+    """A model as OpenRouter lists it; `more` takes the place of what stands here."""
+    model = {
+        "id": name,
+        "canonical_slug": name,
+        "name": name,
+        "context_length": context,
+        "architecture": {
+            "modality": "text->text",
+            "input_modalities": ["text"],
+            "output_modalities": ["text"],
+            "tokenizer": "Other",
+            "instruct_type": None,
+        },
+        "pricing": {"prompt": price, "completion": price, "request": "0", "image": "0"},
+        "top_provider": {"context_length": context, "max_completion_tokens": None, "is_moderated": False},
+        "per_request_limits": None,
+        "expiration_date": None,
+    }
+    return {**model, **more}
+
+
 def said(content: object = LINES, **more: Any) -> Reply:
     """A whole answer."""
     return as_json(completion(content, **more))
@@ -169,11 +191,16 @@ def by_model(**modes: Sequence[str | Reply] | str | Reply) -> Answering:
 
 
 class ModelServer:
-    """Use as a context manager. `requests` is the log, in the order of arrival."""
+    """Use as a context manager. `requests` is the log, in the order of arrival.
 
-    def __init__(self, answer: Answering | str = "ok") -> None:
+    Whoever asks for the list of models gets `models`, and stands in `lookups`.
+    """
+
+    def __init__(self, answer: Answering | str = "ok", models: Reply | Sequence[Mapping[str, Any]] = ()) -> None:
         self.answer = in_turn(answer) if isinstance(answer, str) else answer
+        self.models = models if isinstance(models, Reply) else as_json({"data": list(models)})
         self.requests: list[Request] = []
+        self.lookups: list[Request] = []
         self._leaving = threading.Event()
         self._server = _Listener(self)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
@@ -228,7 +255,16 @@ class _Handler(BaseHTTPRequestHandler):
         request = Request(self.path, headers, raw, json.loads(raw.decode("utf-8")))
         owner = self.server.owner
         owner.requests.append(request)
-        reply = owner.answer(request)
+        self._answer(owner.answer(request))
+
+    def do_GET(self) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        owner = self.server.owner
+        owner.lookups.append(Request(self.path, headers, b"", {}))
+        self._answer(owner.models if self.path.endswith("/models") else error(404, "no such page"))
+
+    def _answer(self, reply: Reply) -> None:
+        owner = self.server.owner
         self.close_connection = True
         try:
             self._send(reply, owner)

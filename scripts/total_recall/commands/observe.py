@@ -46,7 +46,7 @@ def run(options: Options, config: Configuration | None = None, compress: Compres
     """
     now, begun_ns = clock.now(), time.time_ns()
     config = config or places.configure()
-    require_a_known_workspace(config)
+    _require_a_known_workspace(config)
     found = places.find(config, now, options.agent)
     problems = Problems()
     gate.forget(options.argv)
@@ -136,7 +136,15 @@ def _observe(
     else:
         tally = Tally()
         reader = store or MemoryStore(place.memory_dir)
-        with compressor(config.settings, state, reader, place.workspace, tally) as (chosen, asks):
+        with compressor(
+            config.settings,
+            state,
+            reader,
+            place.workspace,
+            tally,
+            patience_seconds=options.patience_seconds,
+            dry_run_of=place.own_dir if store is None else None,
+        ) as (chosen, asks):
             allowed = partial(may_ask, state, config.settings, options, now, tally) if asks else None
             work.through(cut_queue(state, config.settings, options, now, trim=asks), chosen, allowed)
         work.notes += tally.notes
@@ -160,10 +168,9 @@ def _observe(
     )
 
 
-def require_a_known_workspace(config: Configuration) -> None:
+def _require_a_known_workspace(config: Configuration) -> None:
     """An unreadable `openclaw.json` must not start a second memory in the default workspace."""
-    settings = config.settings
-    if config.host.problem and not (settings.workspace_is_set or settings.memory_dir_is_set):
+    if config.host.problem and not places.is_certain(config):
         what = config.host.problem.removesuffix(": OpenClaw's defaults are assumed")
         raise StoreError(f"{what}; mend it, or set OPENCLAW_WORKSPACE; nothing was taken")
 

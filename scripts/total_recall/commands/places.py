@@ -71,6 +71,12 @@ def configure(env: Mapping[str, str] | None = None) -> Configuration:
     return Configuration(where, host, settings, tuple(watches))
 
 
+def is_certain(config: Configuration) -> bool:
+    """Whether it is certain where the memories are: an unreadable `openclaw.json` must not start a second one."""
+    settings = config.settings
+    return not config.host.problem or settings.workspace_is_set or settings.memory_dir_is_set
+
+
 def _host(where: Locations) -> openclaw_config.HostConfig:
     return openclaw_config.load(where.state_dir, where.config, where.home, where.default_workspace, where.env)
 

@@ -242,7 +242,7 @@ def _planned(
     document = parse(snapshot.content)
     if not options.force and not _is_due(document, snapshot, settings, state):
         return MemoryReflection(place.memory_dir, was_due=False, words_before=words_of(document))
-    proposal = _proposal(place, settings, document, today, ask, state)
+    proposal = _proposal(place, settings, document, today, ask, state, dry_run=True)
     return _account(place, proposal, _draft(proposal, document, snapshot, today))
 
 
@@ -293,7 +293,8 @@ def _commit(
 ) -> tuple[MemoryReflection, list[Path]]:
     """Back up, archive, replace, on the document as it is now. Hold its lock.
 
-    The archive is on the disk before a line leaves the document: a process that ends in between leaves it in both.
+    The archive, and where merged lines come from, is on the disk before a line leaves the document: a process that ends
+    in between leaves it in both, and the next reflection notes the same again.
     """
     late: list[Path] = []
     snapshot = store.read()
@@ -311,6 +312,9 @@ def _commit(
         if backup is not None:
             last = LastReflection(now, backup.name, snapshot.sha256, new, archived)
             last_reflection.save(state, last)
+        merged = _merged_from(draft.outcome.removals)
+        if merged:
+            state.inherit_provenance(merged)
         step("replace")
         replaced = store.replace(new, expected=snapshot.sha256)
         if isinstance(replaced, Replaced):
@@ -318,6 +322,15 @@ def _commit(
             return replace(done, backup=backup), late
         snapshot = replaced.current
         late += replaced.rescued
+
+
+def _merged_from(removals: Sequence[Removal]) -> dict[str, list[str]]:
+    """The ids of the lines that each merged line (an id) is made of; a person's own lines have none."""
+    merged: dict[str, list[str]] = {}
+    for removal in removals:
+        if removal.fate == "merged" and removal.replaced_by and removal.entry.id:
+            merged.setdefault(removal.replaced_by, []).append(removal.entry.id)
+    return merged
 
 
 def _account(place: Place, proposal: Proposal, draft: Draft) -> MemoryReflection:
@@ -363,15 +376,23 @@ def _rescue_note(path: Path) -> str:
 
 
 def _proposal(
-    place: Place, settings: Settings, document: Document, today: date, ask: Ask | None, state: State
+    place: Place,
+    settings: Settings,
+    document: Document,
+    today: date,
+    ask: Ask | None,
+    state: State,
+    *,
+    dry_run: bool = False,
 ) -> Proposal:
     system = resources.prompt(PROMPT, place.workspace)
     if ask is not None:
         return propose(document, today, ask, system, settings.batch_tokens)
-    with asking_reflector(settings, state.record_call) as (chosen, why_offline):
+    with asking_reflector(settings, state, dry_run_of=place.own_dir if dry_run else None) as (chosen, notes):
         if chosen is None:
-            return Proposal(notes=(f"{why_offline}; reflected offline",) if why_offline else ())
-        return propose(document, today, chosen, system, settings.batch_tokens)
+            return Proposal(notes=tuple(notes))
+        proposal = propose(document, today, chosen, system, settings.batch_tokens)
+        return replace(proposal, notes=(*notes, *proposal.notes))
 
 
 def propose(document: Document, today: date, ask: Ask, system: str, part_tokens: int) -> Proposal:

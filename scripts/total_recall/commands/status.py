@@ -10,8 +10,9 @@ from pathlib import Path
 
 from total_recall import clock
 from total_recall.commands import places
-from total_recall.commands.compressing import choose
+from total_recall.commands.compressing import Choice, choose, with_stand_ins
 from total_recall.commands.observe import LAST_RUN
+from total_recall.commands.observing import counted
 from total_recall.commands.places import Configuration, Place
 from total_recall.errors import StoreError
 from total_recall.memory.document import parse
@@ -19,7 +20,7 @@ from total_recall.memory.store import MemoryStore
 from total_recall.records import ModelCall
 from total_recall.sessions.source import Problems
 from total_recall.sessions.taking import Window, take_new
-from total_recall.settings import Settings, Shown
+from total_recall.settings import Shown
 from total_recall.state import RunRecord, State
 from total_recall.tokens import count_words, estimate_tokens
 
@@ -54,6 +55,7 @@ class MemoryStatus:
     oldest_waiting: datetime | None
     last_stamp: datetime | None
     last_run: RunRecord | None
+    compressor: str
     problems: tuple[str, ...]
 
     @property
@@ -117,6 +119,7 @@ class Result:
                     "oldest_waiting": m.oldest_waiting.isoformat() if m.oldest_waiting else None,
                     "last_run": m.last_stamp.isoformat() if m.last_stamp else None,
                     "last_result": m.last_run.detail if m.last_run else None,
+                    "compressor": m.compressor,
                     "warnings": list(m.problems),
                 }
                 for m in self.memories
@@ -173,7 +176,7 @@ def _cost_lines(costs: Sequence[Cost]) -> list[str]:
         price = "no price told" if cost.cost_usd is None else f"${cost.cost_usd:.4f}"
         failed = f", {cost.failed} failed" if cost.failed else ""
         said.append(
-            f"{cost.day}  {cost.model:<{width}}  {cost.calls} calls{failed}, "
+            f"{cost.day}  {cost.model:<{width}}  {counted(cost.calls, 'call')}{failed}, "
             f"{cost.tokens_in:,} tokens in, {cost.tokens_out:,} out, {price}"
         )
     return said
@@ -193,21 +196,22 @@ def run(config: Configuration | None = None, *, cost: bool = False) -> Result:
     except StoreError as error:
         problems.append(str(error))
     settings = config.settings
+    memories = tuple(_memory(place, config) for place in found)
     return Result(
-        tuple(_memory(place, config) for place in found),
+        memories,
         settings.shown,
         tuple(problems),
-        _compressor(settings),
+        memories[0].compressor if memories else _compressor(choose(settings, "observer")),
         str(settings.tz),
         _costs(found, now, settings.tz) if cost else None,
     )
 
 
-def _compressor(settings: Settings) -> str:
-    choice = choose(settings, "observer")
+def _compressor(choice: Choice) -> str:
     if choice.endpoint is None:
         return f"offline ({choice.why_offline or 'no model is asked'})"
-    return f"{', then '.join(choice.models)} at {choice.endpoint.host}, then offline"
+    note = f" ({choice.note})" if choice.note else ""
+    return f"{', then '.join(choice.models)} at {choice.endpoint.host}, then offline{note}"
 
 
 def _costs(found: Sequence[Place], now: datetime, tz: tzinfo) -> tuple[Cost, ...]:
@@ -238,6 +242,7 @@ def _memory(place: Place, config: Configuration) -> MemoryStatus:
     with State.open_copy(place.own_dir) as state:
         observed = state.counts().get("observed", 0)
         waiting, oldest, last = state.queue_length(), state.oldest_queued(), state.last_run("observe")
+        choice = with_stand_ins(choose(config.settings, "observer"), state, "observer")
         first = state.meta("first_run_done") is None
         since = round((clock.now() - timedelta(hours=24)).timestamp() * 1000) if first else 0
         window = Window(config.settings.include, config.host.main_key, since_ms=since)
@@ -256,6 +261,7 @@ def _memory(place: Place, config: Configuration) -> MemoryStatus:
         oldest_waiting=oldest,
         last_stamp=_stamp(place.memory_dir / LAST_RUN),
         last_run=last,
+        compressor=_compressor(choice),
         problems=tuple(problems.lines()),
     )
 

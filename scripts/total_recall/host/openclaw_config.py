@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from total_recall.host import openclaw_json
@@ -32,7 +32,7 @@ class HostConfig:
     agents: tuple[Agent, ...]
     main_key: str = "main"
     user_timezone: str | None = None
-    skill_env: Mapping[str, str] | None = None
+    skill_env: Mapping[str, str] | None = field(default=None, repr=False)
     problem: str | None = None
     shared_root: Path | None = None
     files: tuple[Path, ...] = ()

@@ -15,7 +15,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -25,7 +25,8 @@ import tenacity
 
 from total_recall import clock
 from total_recall.errors import SettingError, TotalRecallError
-from total_recall.llm.quirks import Choice, Fault, Finish, choice_of, fault_of, one_line
+from total_recall.llm.catalogue import free_text_models
+from total_recall.llm.quirks import Choice, Fault, Finish, choice_of, fault_of, one_line, parsed
 from total_recall.records import ModelCall
 from total_recall.tokens import estimate_tokens
 
@@ -107,6 +108,13 @@ class Endpoint:
             path = known
         return urlunsplit((parts.scheme, parts.netloc, f"{path}/chat/completions", parts.query, ""))
 
+    @property
+    def models_url(self) -> str:
+        """Where the provider lists its models."""
+        parts = urlsplit(self.chat_url)
+        path = f"{parts.path.removesuffix('/chat/completions')}/models"
+        return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
@@ -166,6 +174,18 @@ class _Respelled(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class _Query:
+    """One request. `asked` and `purpose` are for messages: who is asked, and what for."""
+
+    method: str
+    url: str
+    asked: str
+    purpose: str
+    headers: Mapping[str, str] = field(repr=False)
+    content: bytes | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class _Response:
     status: int
     headers: Mapping[str, str]
@@ -174,7 +194,7 @@ class _Response:
 
 
 class Client:
-    """Asks one endpoint; use as a context manager. Every request goes to `record`, for the ledger.
+    """Asks one endpoint; use as a context manager. Every request to a model goes to `record`, for the ledger.
 
     Raises SettingError when the proxy or the certificates that the environment names cannot be used.
     """
@@ -231,6 +251,25 @@ class Client:
             # Outside of the handler, so that nothing that carries a request hangs on the error as its context.
             raise failed
 
+    def free_models(self, deadline_seconds: float) -> tuple[str, ...]:
+        """The names of free text models that the provider lists, best first; asked once, and without the key.
+
+        Raises ModelError when there is no such list.
+        """
+        try:
+            query = _Query("GET", self.endpoint.models_url, LIST, "list", _ACCEPTED)
+            response = self._fetch(query, self._monotonic() + deadline_seconds)
+        except _Retry as again:
+            failed = again.error
+        else:
+            names = free_text_models(response.body, clock.now().date()) if response.status == 200 else None
+            if names is not None:
+                return names
+            failed = ModelError(
+                LIST, "bad-reply", f"{LIST} at {self.endpoint.host} could not be read ({response.status})"
+            )
+        raise failed
+
     def _attempt(
         self, model: str, messages: Sequence[ChatMessage], max_tokens: int, purpose: str, ends: float
     ) -> Answer:
@@ -239,7 +278,7 @@ class Client:
         call = ModelCall(at=clock.now(), purpose=purpose, model=model, outcome="ok", seconds=0.0)
         failed: ModelError | _Retry | _Respelled
         try:
-            choice = self._ask(model, messages, max_tokens, ends)
+            choice = self._ask(model, messages, max_tokens, purpose, ends)
         except ModelError as error:
             failed, outcome = error, error.kind
         except (_Retry, _Respelled) as again:
@@ -260,13 +299,16 @@ class Client:
         self._record(replace(call, outcome=outcome, seconds=self._monotonic() - started))
         raise failed
 
-    def _ask(self, model: str, messages: Sequence[ChatMessage], max_tokens: int, ends: float) -> Choice:
-        response = self._post(model, messages, max_tokens, ends)
+    def _ask(
+        self, model: str, messages: Sequence[ChatMessage], max_tokens: int, purpose: str, ends: float
+    ) -> Choice:
+        body = self._request(model, messages, max_tokens)
+        response = self._fetch(_Query("POST", self.endpoint.chat_url, model, purpose, self._headers(), body), ends)
         fault = fault_of(response.status, response.headers, response.body, clock.now())
         if fault is None:
             return choice_of(response.body)
         said = self._without_key(f"{fault.status}: {fault.detail}")
-        message = f"{model} at {self.endpoint.host} answered {said}; {ADVICE[fault.kind]}"
+        message = f"{model} at {self.endpoint.host} answered {said}; {_advice(fault.kind, purpose)}"
         error = ModelError(model, fault.kind, message, fault)
         if fault.kind == "busy":
             raise _Retry(error, fault.retry_after)
@@ -301,7 +343,7 @@ class Client:
         self._suspected[model] = (ours, share)
         return True
 
-    def _post(self, model: str, messages: Sequence[ChatMessage], max_tokens: int, ends: float) -> _Response:
+    def _fetch(self, query: _Query, ends: float) -> _Response:
         """One request and whatever came back. Raises _Retry or ModelError when nothing whole came."""
         left = max(ends - self._monotonic(), 0.05)
         read = min(LOCAL_READ_SECONDS if self.endpoint.is_local else REMOTE_READ_SECONDS, left)
@@ -311,16 +353,16 @@ class Client:
             with (
                 deadline,
                 self._http.stream(
-                    "POST",
-                    self.endpoint.chat_url,
-                    content=self._request(model, messages, max_tokens),
-                    headers=self._headers(),
+                    query.method,
+                    query.url,
+                    content=query.content,
+                    headers=query.headers,
                     timeout=httpx.Timeout(read, connect=min(CONNECT_SECONDS, read)),
                     extensions={"trace": deadline.watch},
                 ) as response,
             ):
                 raw = _read(response)
-            headers = {name.lower(): value for name, value in response.headers.items()}
+            headers = {name.lower(): self._without_key(value) for name, value in response.headers.items()}
             body = _unpacked(raw, headers.get("content-encoding", ""))
             if body is not None:
                 return _Response(response.status_code, headers, self._body_without_key(body))
@@ -333,12 +375,13 @@ class Client:
             problem = f"the connection broke ({type(error).__name__})"
         if deadline.passed:
             kind, problem = "busy", "the answer did not end in time"
-        failed = ModelError(model, kind, f"{model} at {self.endpoint.host}: {problem}; {ADVICE[kind]}")
+        advice = _advice(kind, query.purpose)
+        failed = ModelError(query.asked, kind, f"{query.asked} at {self.endpoint.host}: {problem}; {advice}")
         raise _Retry(failed) if kind == "busy" else failed
 
     def _headers(self) -> dict[str, str]:
         key = {"Authorization": f"Bearer {self.endpoint.key}"} if self.endpoint.key else {}
-        return {"Content-Type": "application/json", "Accept-Encoding": "gzip", **key}
+        return {"Content-Type": "application/json", **_ACCEPTED, **key}
 
     def _request(self, model: str, messages: Sequence[ChatMessage], max_tokens: int) -> bytes:
         """The request's body: valid UTF-8 whatever was said, half surrogates become U+FFFD."""
@@ -354,9 +397,17 @@ class Client:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")
 
     def _body_without_key(self, body: bytes) -> bytes:
-        """A provider may quote the key back at us."""
+        """A provider may quote the key back at us, in JSON also with some of its letters escaped."""
         key = self.endpoint.key
-        return body.replace(key.encode("ascii"), b"[key]") if key else body
+        if not key:
+            return body
+        body = body.replace(key.encode("ascii"), b"[key]")
+        value = parsed(body) if b"\\" in body else None
+        if value is None:
+            return body
+        # Written anew with no letter escaped that a key has, so that none of it is left when a message is cut short.
+        text = json.dumps(value, ensure_ascii=False)
+        return self._without_key(text).encode("utf-8", "surrogatepass") if key in text else body
 
     def _without_key(self, text: str) -> str:
         key = self.endpoint.key
@@ -365,7 +416,7 @@ class Client:
 
 ADVICE = {
     "busy": "the next run tries again",
-    "gone": "set OBSERVER_MODEL or LLM_MODEL to a model that this server has, and check LLM_BASE_URL",
+    "gone": "set {setting} or LLM_MODEL to a model that this server has, and check LLM_BASE_URL",
     "auth": "check LLM_API_KEY (or OPENROUTER_API_KEY) and that it may use this model",
     "credit": "add credit at the provider or set a free model",
     "too-large": "set TOTAL_RECALL_BATCH_TOKENS lower",
@@ -373,7 +424,15 @@ ADVICE = {
     "bad-reply": "check that LLM_BASE_URL names an OpenAI-compatible endpoint",
     "unreachable": "check LLM_BASE_URL and that the server runs",
 }
-"""What a person can do about each kind of failure."""
+"""What a person can do about each kind of failure. `{setting}` names the model for the purpose."""
+MODEL_SETTINGS = {"observe": "OBSERVER_MODEL", "reflect": "REFLECTOR_MODEL"}
+
+LIST = "the list of models"
+_ACCEPTED = {"Accept-Encoding": "gzip"}
+
+
+def _advice(kind: str, purpose: str) -> str:
+    return ADVICE[kind].format(setting=MODEL_SETTINGS.get(purpose, "OBSERVER_MODEL"))
 
 
 def _http_client(endpoint: Endpoint) -> httpx.Client:

@@ -13,6 +13,7 @@ from total_recall.llm.client import Answer, ChatMessage, ModelError
 from total_recall.llm.grounding import Grounded, ground
 from total_recall.llm.prompting import frame
 from total_recall.llm.reply import ReadReply, read_reply
+from total_recall.llm.roster import Instead, Roster
 from total_recall.records import Batch, Message, Observation
 from total_recall.tokens import estimate_tokens
 
@@ -22,8 +23,6 @@ MOST_REPLY_TOKENS = 8_000
 SMALLEST_REPLY_TOKENS = 256
 CALLS_PER_BATCH = 16
 """What is left of a batch after so many questions is compressed offline."""
-FAILURES_IN_A_ROW = 2
-"""A model that failed so often in a row is not asked again in this run."""
 CONTEXT_MESSAGES = 4
 OFFLINE = "offline"
 
@@ -71,8 +70,6 @@ class _Model:
     reply_tokens: int = REPLY_TOKENS
     too_large: int | None = None
     """Prompts of so many tokens, by our estimate, did not fit."""
-    failures: int = 0
-    is_out: bool = False
 
 
 @dataclass(slots=True)
@@ -93,13 +90,15 @@ class _Job:
 class ModelObserver:
     """Asks the models in turn, for one run: what it learns of a model holds until then.
 
-    A model that is gone, unpaid or refuses the key is not asked again, nor one that fails twice in a row; when nobody
-    answers at the endpoint, none is.
+    When all of them are gone, `instead` may name others.
     """
 
-    def __init__(self, ask: Ask, models: Sequence[str], *, system: str, tz: tzinfo) -> None:
+    def __init__(
+        self, ask: Ask, models: Sequence[str], *, system: str, tz: tzinfo, instead: Instead | None = None
+    ) -> None:
         self._ask = ask
-        self._models = [_Model(name) for name in dict.fromkeys(models)]
+        self._roster = Roster(models, instead)
+        self._learnt: dict[str, _Model] = {}
         self._system = system
         self._tz = tz
 
@@ -113,6 +112,9 @@ class ModelObserver:
             part = job.todo.pop(0)
             rest = self._part(part, knowledge, job)
             job.todo[:0] = rest
+        for error in self._roster.gone:
+            # Not before: when all are gone, one line about those that stand in for them says it.
+            job.note(str(error))
         observations = _with_own_ids(sorted(job.found, key=lambda o: o.at))
         by = OFFLINE if OFFLINE in job.by else " and ".join(sorted(job.by))
         return Compressed(observations, by, tuple(job.notes))
@@ -120,9 +122,8 @@ class ModelObserver:
     def _part(self, part: Batch, knowledge: Knowledge, job: _Job) -> tuple[Batch, ...]:
         """Compress a part into `job`; what comes back is to be done on its own."""
         quiet: list[str] = []
-        for model in self._models:
-            if model.is_out:
-                continue
+        for name in self._roster.in_turn(job.note):
+            model = self._learnt.setdefault(name, _Model(name))
             if job.calls >= CALLS_PER_BATCH:
                 job.note(f"stopped after {CALLS_PER_BATCH} questions about one batch; the rest was compressed offline")
                 break
@@ -154,9 +155,9 @@ class ModelObserver:
             if error.kind == "too-large" and len(part.messages) > 1:
                 model.too_large = min(size, model.too_large or size)
                 return _Outcome(useful=True, rest=_halves(part))
-            self._failed(model, error)
-            return _Outcome(note=str(error))
-        model.failures = 0
+            self._roster.failed(model.name, error)
+            return _Outcome(note=None if error.kind == "gone" else str(error))
+        self._roster.answered(model.name)
         if answer.prompt_was_cut and len(part.messages) > 1:
             model.too_large = min(size, model.too_large or size)
             note = f"{model.name} reads only {answer.prompt_tokens:,} tokens at a time; asked in smaller parts"
@@ -206,14 +207,6 @@ class ModelObserver:
             open_lines=knowledge.open_lines,
         )
 
-    def _failed(self, model: _Model, error: ModelError) -> None:
-        model.failures += 1
-        if error.kind in ("gone", "auth", "credit") or model.failures >= FAILURES_IN_A_ROW:
-            model.is_out = True
-        if error.kind == "unreachable":
-            for every in self._models:
-                every.is_out = True
-
 
 def _fitting(error: ModelError, room: int) -> int | None:
     """Room for the answer that fits what the provider said, or None when it did not say or too little is left."""
@@ -236,9 +229,13 @@ def _slice(part: Batch, start: int, end: int) -> Batch:
 
 
 def _after(part: Batch, observations: Sequence[Observation]) -> tuple[Batch, ...]:
-    """The messages behind the last one that an observation came from: a cut answer did not reach them."""
-    covered = {source for observation in observations for source in observation.sources}
-    last = max((n for n, m in enumerate(part.messages) if _key(m) in covered), default=-1)
+    """The messages behind the last one that an observation is about: a cut answer did not reach them.
+
+    An observation has the time of the message that it is about. Its other sources, worded alike, may come later and are
+    not done with that.
+    """
+    about = {(source, observation.at) for observation in observations for source in observation.sources}
+    last = max((n for n, m in enumerate(part.messages) if (_key(m), m.at) in about), default=-1)
     return (_slice(part, last + 1, len(part.messages)),) if last + 1 < len(part.messages) else ()
 
 

@@ -18,6 +18,7 @@ from total_recall.decay import TTL_DAYS
 from total_recall.memory.document import Document
 from total_recall.memory.line import Entry, format_observation, one_line, priority_of
 from total_recall.memory.operations import Drop, Merge, Operation, Repeat, Supersede, numbers_of, renumbered
+from total_recall.memory.raw import is_raw
 from total_recall.memory.verification import (
     PASSING,
     age_order,
@@ -89,14 +90,17 @@ class Consolidated:
 def open_entries(document: Document) -> tuple[Entry, ...]:
     """The observations that can be consolidated.
 
-    Not those that other lines hang on (nested ones, a person's own text below), nor those in a merge conflict.
+    Not those that other lines hang on (nested ones, a person's own text below), nor those in a merge conflict, nor
+    words that wait to be condensed.
     """
     conflicts = [block for block in document.blocks if not block.hidden]
     held = document.lines_with_text_below()
     return tuple(
         entry
         for entry in document.observations
-        if entry.line not in held and not any(block.start < entry.line <= block.end for block in conflicts)
+        if entry.line not in held
+        and not is_raw(entry.id)
+        and not any(block.start < entry.line <= block.end for block in conflicts)
     )
 
 
