@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from bootstrap import OWN_VERSION, checksum
 from builders import OTHER, Database, Home, append, at, said, texts_of
 from total_recall.commands import places, watch
 from total_recall.commands.watching import Complaints, Pace, Rhythm, jumped
@@ -382,6 +383,12 @@ def test_an_update_on_disk_replaces_it(world: World, tmp_path: Path) -> None:
     skill = tmp_path / "a skill"
     for name in ("scripts", "prompts", "schemas"):
         shutil.copytree(ROOT / name, skill / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copyfile(ROOT / "requirements.txt", skill / "requirements.txt")
+    # Where these tests run in an environment of bootstrap.py's, it is asked for one with the packages of the skill.
+    environments = world.home / ".local" / "share" / "total-recall"
+    environments.mkdir(parents=True)
+    wanted = f"env-{checksum((ROOT / 'requirements.txt').read_bytes())}-{OWN_VERSION}"
+    (environments / wanted).symlink_to(sys.prefix)
     watcher = world.started(program=command(skill / "scripts"), OBSERVER_LINE_THRESHOLD="4")
     world.say("One")
     world.wait_for_taken(1)
