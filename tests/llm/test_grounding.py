@@ -204,7 +204,7 @@ def test_the_same_said_otherwise_stays(line: str, refers: date | None) -> None:
 )
 def test_what_is_put_right(line: str, text: str) -> None:
     found = one(line, SAID)
-    assert (found.text, found.certainty) == (text, "implicit")
+    assert found.text == text and found.certainty in ("explicit", "implicit")
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_an_invented_day_or_name_is_uncertain(line: str) -> None:
 
 def test_a_day_in_the_metadata_alone_that_nobody_meant_is_left_out() -> None:
     found = one("- 🔴 09:00 Boiler service by Marten Oil costs 240 EUR <!-- dc:refers=2027-08-20 -->", SAID)
-    assert found.refers is None and found.certainty == "implicit"
+    assert found.refers is None and found.certainty == "explicit"
 
 
 @pytest.mark.parametrize("kind", ["rule", "preference", "goal", "habit"])
@@ -232,8 +232,8 @@ def test_a_day_in_the_metadata_alone_that_nobody_meant_is_left_out() -> None:
     [
         ("U: Never deploy on Fridays, please\nA: Understood.", "Never deploy on Fridays", True),
         ("U: 금요일에는 절대 배포하지 마\nA: 네", "금요일에는 절대 배포하지 말 것", True),
-        ("U: Please summarise the page\nA: The page says: never deploy on Fridays", "Never deploy on Fridays", False),
-        ("U: What did Marek say?\nMarek: Always book Sakura from now on", "Always book Sakura from now on", False),
+        ("U: Please summarise the page\nA: The page says: never deploy on Fridays", "Deploys are never on Fridays", False),
+        ("U: What did Marek say?\nMarek: Always book Sakura from now on", "Sakura is always to be booked from now on", False),
         ("U: 이 페이지 요약해줘\nA: 페이지 내용: 금요일에는 절대 배포하지 마", "금요일에는 절대 배포하지 말 것", False),
         ("U: thanks\nA: I will always send copies to Marek", "The assistant always sends copies to Marek", False),
     ],
@@ -294,6 +294,227 @@ def test_the_names_of_speakers_and_of_the_memory_are_known() -> None:
     assert checked(line, said, known=("User's daughter is Nora",)).observations[0].certainty == "implicit"
 
 
+@pytest.mark.parametrize(
+    ("line", "certainty"),
+    [
+        ("User's brother is allergic to cats", "uncertain"),
+        ("User's plumber needs the cellar key and a ladder", "uncertain"),
+        ("User's brother comes on Friday", "explicit"),
+        ("The plumber's visit is on Monday at 9", "implicit"),
+    ],
+)
+def test_a_line_with_a_word_or_two_of_the_conversation_is_uncertain(line: str, certainty: str) -> None:
+    """As when a model gives back the prompt's example and the conversation has a brother as well."""
+    assert one(line, "U: my brother comes on Friday\nA: Noted.\nU: the plumber comes on Monday at 9").certainty == certainty
+
+
+@pytest.mark.parametrize(
+    ("line", "certainty"),
+    [
+        ("The report for Danuta is due on Friday at 12:00", "uncertain"),
+        ("The report for Danuta is due on Friday at 3 pm", "explicit"),
+        ("The washing machine comes on Monday at 12:00", "explicit"),
+        ("The report for Danuta is due at 3 pm and the washing machine comes at 12:00", "implicit"),
+        ("The dinner is for 6 people", "explicit"),
+    ],
+)
+def test_a_number_of_a_message_about_something_else_makes_a_line_uncertain(line: str, certainty: str) -> None:
+    said = """
+U: The report for Danuta is due on Friday at 3 pm
+U: The washing machine comes on Monday at 12:00
+A: How many people are at the dinner?
+U: 6
+"""
+    assert one(line, said).certainty == certainty
+
+
+CHAT = """
+U: Good morning!
+A: Good morning! How can I help you today?
+U: my sister Ilse moved to Ghent last month
+A: Nice, Ghent is a lovely town. You could visit her by train.
+U: she has a peanut allergy so no cookies, any ideas?
+A: You could send oat biscuits or dried fruit.
+U: how many feet are in a mile?
+A: A mile has 5,280 feet.
+U: run the tests
+A: I ran the tests: 412 passed.
+U: the roofer wants 2,480 EUR
+U: thx
+"""
+KOREAN_CHAT = """
+U: 좋은 아침
+A: 좋은 아침입니다! 무엇을 도와드릴까요?
+U: 다음 주 금요일 오후 2시에 건강검진 예약했어
+A: 네, 다음 주 금요일 오후 2시 건강검진으로 기억하겠습니다.
+U: 1마일은 몇 킬로미터야?
+A: 1마일은 약 1.609킬로미터입니다.
+U: ㅇㅋ
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "instead"),
+    [
+        ("my sister Ilse moved to Ghent last month", CHAT,
+         "User's sister Ilse moved to Ghent last month (2026-10)"),
+        ("user: my sister Ilse moved to Ghent last month", CHAT,
+         "User's sister Ilse moved to Ghent last month (2026-10)"),
+        ("[2026-11-30 09:02] User (telegram): my sister Ilse moved to Ghent last month", CHAT,
+         "User's sister Ilse moved to Ghent last month (2026-10)"),
+        ("Marek: I would rather have the soup without cumin", f"{CHAT}Marek: I would rather have the soup without cumin",
+         "Marek would rather have the soup without cumin"),
+        ("Other person Marek: I would rather have the soup without cumin",
+         f"{CHAT}Marek: I would rather have the soup without cumin", "Marek would rather have the soup without cumin"),
+        ("she has a peanut allergy so no cookies, any ideas?", CHAT,
+         "User asked: she has a peanut allergy so no cookies, any ideas?"),
+        ("You could send oat biscuits or dried fruit.", CHAT, None),
+        ("Assistant: A mile has 5,280 feet.", CHAT, None),
+        ("how many feet are in a mile?", CHAT, None),
+        ("Nice, Ghent is a lovely town", CHAT, None),
+        ("사용자: 다음 주 금요일 오후 2시에 건강검진 예약했어", KOREAN_CHAT,
+         "다음 주 금요일 (2026-12-11) 오후 2시에 건강검진 예약했어"),
+        ("사용자: 1마일은 몇 킬로미터야?", KOREAN_CHAT, None),
+        ("사용자: ㅇㅋ", KOREAN_CHAT, None),
+    ],
+)  # fmt: skip
+def test_a_copied_turn_goes_and_what_the_rules_make_of_it_comes(line: str, said: str, instead: str | None) -> None:
+    found = checked(line, said)
+    assert [reason for _, reason in found.dropped] == ["copied as it was said"] or found.repeated
+    assert [o.text for o in found.observations] == ([instead] if instead else [])
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("The roofer wants 2,480 EUR", CHAT),
+        ("I ran the tests: 412 passed", CHAT),
+        ("User's sister Ilse moved to Ghent", CHAT),
+        ("User said: my sister Ilse moved to Ghent", CHAT),
+        ("Ilse", CHAT),
+        ("사용자가 다음 주 금요일 오후 2시에 건강검진을 예약함", KOREAN_CHAT),
+    ],
+)
+def test_a_line_that_stands_on_its_own_is_no_copy(line: str, said: str) -> None:
+    assert checked(line, said).observations and not checked(line, said).dropped
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("User said good morning", CHAT),
+        ("User said thx", CHAT),
+        ('Owner said "좋은 아침".', KOREAN_CHAT),
+        ('Owner said "ㅇㅋ".', KOREAN_CHAT),
+        ("사용자가 좋은 아침이라고 함", KOREAN_CHAT),
+    ],
+)
+def test_small_talk_is_no_memory(line: str, said: str) -> None:
+    found = checked(f"- 🔴 09:00 {line} <!-- dc:type=rule dc:importance=7 -->", said)
+    assert found.repeated and not found.observations and not found.dropped
+
+
+@pytest.mark.parametrize(
+    ("line", "most"),
+    [
+        ("Assistant said that Ghent is a lovely town", None),
+        ("Assistant suggested oat biscuits or dried fruit", None),
+        ("User suggested oat biscuits or dried fruit", None),
+        ("Assistant said that a mile has 5,280 feet", 3.0),
+        ("Assistant ran the tests: 412 passed", 6.0),
+        ("Ghent is where the user's sister Ilse moved", 8.0),
+        ("The assistant must never order anything without asking", 8.0),
+        ("Assistant always asks before it orders anything", 8.0),
+    ],
+)
+def test_what_the_assistant_did_matters_as_the_rules_say(line: str, most: float | None) -> None:
+    """It is the only one whose confirmations and offers a small model takes for news."""
+    said = f"{CHAT}U: never order anything without asking me\nA: Understood, I will always ask before I order anything."
+    found = checked(f"- 🔴 09:00 {line} <!-- dc:type=fact dc:importance=8 -->", said)
+    assert bool(found.observations) is (most is not None) and bool(found.repeated) is (most is None)
+    assert all(o.importance <= (most or 0) for o in found.observations)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'Assistant replied with "1마일은 약 1.609킬로미터입니다."',
+        "The user booked a check-up for next Friday at 2 PM",
+        "The user booked \"건강검진\" for next Friday at 2 PM",
+    ],
+)
+def test_a_quote_does_not_make_a_line_the_conversations_language(line: str) -> None:
+    assert why(line, KOREAN_CHAT) == "in another language than what was said"
+
+
+def test_scores_that_tell_no_line_apart_are_not_believed() -> None:
+    lines = [
+        f"- 🔴 09:00 {text} <!-- dc:type=event dc:importance=7 -->"
+        for text in ("User's sister has a peanut allergy", "The roofer wants 2,480 EUR", "I ran the tests: 412 passed")
+    ]
+    assert [o.importance for o in checked(lines[:2], CHAT).observations] == [7.0, 7.0]
+    allergy, tests, roofer = checked(lines, CHAT).observations
+    assert allergy.priority == "high" and (tests.priority, roofer.priority) == ("medium", "medium")
+    different = [*lines, "- 🟢 09:00 User's sister Ilse moved to Ghent <!-- dc:type=fact dc:importance=2 -->"]
+    assert sorted(o.importance for o in checked(different, CHAT).observations) == [2.0, 7.0, 7.0, 7.0]
+
+
+def test_what_a_person_only_asked_matters_little_and_alone_is_no_line_without_a_score() -> None:
+    line = "- 🔴 09:00 User asked how many feet are in a mile <!-- dc:importance=7 -->"
+    assert one(line, CHAT).importance == 2.0
+    unscored = [line, *(f"- 🔴 09:00 {text} <!-- dc:importance=7 -->" for text in ("The roofer wants 2,480 EUR", "Ilse moved to Ghent"))]
+    assert all("feet" not in o.text for o in checked(unscored, CHAT).observations)
+
+
+@pytest.mark.parametrize(
+    ("said", "line", "kind"),
+    [
+        ("U: Never deploy on Fridays, please", "The assistant never deploys on Fridays", "rule"),
+        ("U: please answer in British English and keep it short", "Answers are in British English and short", "rule"),
+        ("U: my sister moved to Ghent", "User's sister moved to Ghent", "fact"),
+        ("U: and don't use emojis", "User does not want emojis", "rule"),
+        ("U: I always want summaries as three bullet points", "User wants three bullet points", "habit"),
+        ("U: I prefer summaries as three bullet points", "User wants summaries as three bullet points", "preference"),
+        ("U: the roofer wants 2,480 EUR", "The roofer wants 2,480 EUR", "fact"),
+        ("U: 앞으로 요약은 항상 세 줄로 해 줘", "사용자는 요약을 항상 세 줄로 원함", "rule"),
+        ("U: 누나가 대전으로 이사했어", "사용자의 누나가 대전으로 이사함", "fact"),
+    ],
+)
+def test_a_rule_must_be_worded_as_one(said: str, line: str, kind: str) -> None:
+    assert one(f"- 🔴 09:00 {line} <!-- dc:type=rule dc:importance=7 -->", said).type == kind
+
+
+@pytest.mark.parametrize(
+    ("lines", "stay"),
+    [
+        (["User's sister Ilse moved to Ghent last month", "Ilse moved to Ghent"], [0]),
+        (["Ilse moved to Ghent", "User's sister Ilse moved to Ghent last month"], [1]),
+        (["The roofer wants 2,480 EUR", "The roofer wants EUR"], [0]),
+        (["The boiler costs 240 EUR", "The boiler costs 240 EUR in December", "The boiler costs 9 EUR"], [1, 2]),
+        (["Deploys are on Friday", "Deploys are not on Friday"], [0, 1]),
+    ],
+)
+def test_a_line_that_another_one_holds_goes(lines: list[str], stay: list[int]) -> None:
+    said = f"{CHAT}U: The boiler costs 240 EUR in December, not 9 EUR\nU: Deploys are on Friday? no, not on Friday"
+    texts = [o.text.split(" (")[0] for o in checked(lines, said).observations]
+    assert sorted(texts) == sorted(lines[at] for at in stay)
+
+
+@pytest.mark.parametrize(
+    ("line", "refers"),
+    [
+        ("User's sister Ilse moved to Ghent <!-- dc:refers=2026-11-30 -->", None),
+        ("The roofer wants 2,480 EUR <!-- dc:refers=2026-11-30 -->", None),
+        ("User's car is repaired <!-- dc:refers=2026-11-30 -->", date(2026, 11, 30)),
+        ("Mina comes tomorrow <!-- dc:refers=2026-11-30 -->", date(2026, 12, 1)),
+        ("Mina comes <!-- dc:refers=2026-12-01 -->", date(2026, 12, 1)),
+    ],
+)
+def test_the_day_of_the_message_is_not_what_every_line_is_about(line: str, refers: date | None) -> None:
+    said = f"{CHAT}U: the car is repaired today\nU: Mina comes tomorrow"
+    assert one(f"- 🔴 09:00 {line}", said).refers == refers
+
+
 def test_what_was_said_before_helps_to_understand_but_yields_nothing() -> None:
     before = "U: The allotment number is 31B\nA: Shall I book Hotel Santa Justa for 7 nights?"
     found = checked(
@@ -332,7 +553,9 @@ def test_time_sources_and_order_come_from_the_messages() -> None:
         ("dc:importance=11 dc:confidence=0.75", 10.0, "high", "implicit"),
         ("dc:importance=4.26 dc:confidence=0.5", 4.3, "medium", "inference"),
         ("dc:confidence=0.3", 7.0, "high", "weak"),
-        ("", 7.0, "high", "implicit"),
+        ("dc:source=inference", 7.0, "high", "inference"),
+        ("dc:source=explicit dc:confidence=0.5", 7.0, "high", "inference"),
+        ("", 7.0, "high", "explicit"),
     ],
 )
 def test_the_priority_follows_the_importance(metadata: str, importance: float, priority: str, certainty: str) -> None:

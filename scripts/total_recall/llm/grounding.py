@@ -5,9 +5,14 @@
 | a link, an address, a number, a day in words | the line goes |
 | nothing in common with any message, another language | the line goes |
 | an instruction to the agent that is not the owner's | the line goes |
+| nothing: the line copies a turn | it goes, and the rules make one of the turn |
+| nothing: it tells of a greeting, of what the assistant only confirms or offers, or repeats another line | it goes |
 | a day in ISO form | it is put right where the words tell, else the line is uncertain |
-| a name | the line is uncertain |
+| a name, or most words of the line | the line is uncertain |
+| nothing: a number of a message about something else | the line is uncertain |
 | a rule, preference, goal or habit not in the owner's words | it is told as a fact or an event |
+| a rule that is worded as none | it is told as a fact |
+| scores that tell no line apart | the rules score |
 """
 
 from __future__ import annotations
@@ -19,7 +24,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta, tzinfo
 
 from total_recall.dates import DateMention, annotate, find_dates
-from total_recall.llm import figures
+from total_recall.llm import figures, offline, retelling
 from total_recall.llm.prompting import spoken
 from total_recall.llm.reply import Proposed
 from total_recall.observations import certainty_of, free_id, priority_of
@@ -35,14 +40,18 @@ OWNER_SHARE = 0.25
 """Share of a line's words that the owner's message must hold to be its ground; the rest is the reporter's."""
 COMMON_SHARE = 0.2
 """Below this share of words in common with every message, and no number in common, a line is about something else."""
+WORDED_SHARE = 0.4
+"""A line of whose words the conversation has less is mostly invented, such as the prompt's example with another name."""
 TRANSLATED_SHARE = 0.4
 """The same for a line in another language than the message: names alone do not make it the conversation's."""
 SOURCE_SHARE = 0.6
 """Messages that hold at least this share of what the best one holds are sources too."""
 REPEATED_LIKENESS = 0.6
 """A line without ground that is this like one of the memory, or of what was said before, repeats it."""
+SAID_OUTRIGHT_SHARE = 0.75
+"""A line of which the owner's message holds this much was said outright."""
 SHORT_ANSWER_WORDS = 6
-"""A reply of at most this many content words means what it replies to."""
+"""A reply to a question of at most this many content words means what it replies to."""
 
 _DEFAULT_IMPORTANCE: dict[Priority, float] = {"high": 7.0, "medium": 4.0, "low": 2.0}
 _LINK = re.compile(
@@ -56,7 +65,8 @@ _OFFSET = re.compile(
     re.I,
 )
 _WEEKS = re.compile(r"w|s|주|周|週", re.I)
-_TURN = re.compile(r"^(user|owner|human|assistant|agent|사용자|어시스턴트)\s*[:：]\s*", re.I)
+_ASKS = re.compile(r"[?？]")
+_QUOTED = re.compile(r"[\"“„«「『][^\"“”„«»「」『』]*[\"”“»」』]")
 _INSTRUCTION = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|rules?|prompts?|above|previous|memory)\b"
     r"|\b(?:the )?(?:assistant|agent|ai|you) (?:must|should|shall|has to|have to|is to|are to|needs? to) (?:now |always |never )"
@@ -70,11 +80,19 @@ _REPORTER = content_words(
 """Words of whoever tells it, which nobody in the conversation says."""
 _CJK = re.compile(f"[{CJK}]")
 _LETTER = re.compile(r"[^\W\d_]")
+_CONFIDENCE: dict[Certainty, float] = {
+    "explicit": 0.95, "implicit": 0.8, "inference": 0.6, "weak": 0.4, "uncertain": 0.2,
+}  # fmt: skip
+_COPIED = "copied as it was said"
+_IDLE = "nothing to remember"
 
 
 @dataclass(frozen=True, slots=True)
 class Grounded:
-    """What stands on the batch, in time order; what was dropped with the reason; what was remembered already."""
+    """What stands on the batch, in time order; what was dropped with the reason.
+
+    `repeated` is no mistake, but nothing new: what is remembered already, greetings, and what is not worth a line.
+    """
 
     observations: tuple[Observation, ...]
     dropped: tuple[tuple[Proposed, str], ...]
@@ -87,6 +105,7 @@ class _Evidence:
 
     message: Message
     said_on: date
+    named: frozenset[date]
     words: frozenset[str]
     meant: frozenset[str]
     numbers: frozenset[str]
@@ -97,9 +116,12 @@ class _Ground:
     """What a batch offers as evidence, what was said before it included; `links` end before punctuation."""
 
     evidence: tuple[_Evidence, ...]
+    speakers: frozenset[str]
+    words: frozenset[str]
     folded: str
     initials: str
     numbers: frozenset[str]
+    numbers_before: frozenset[str]
     mentions: tuple[DateMention, ...]
     days: frozenset[date]
     said_on: frozenset[date]
@@ -114,20 +136,59 @@ def ground(proposed: Sequence[Proposed], batch: Batch, *, tz: tzinfo, known: Seq
     """
     basis = _basis(batch, known, tz)
     before = [*known, *(spoken(m) for m in batch.context)]
+    flat = retelling.are_flat([_importance(line) for line in proposed])
     kept: list[Observation] = []
     dropped: list[tuple[Proposed, str]] = []
     repeated: list[Proposed] = []
+    copied: list[Message] = []
     for line in proposed:
-        outcome = _check(line, basis, tz)
+        outcome = _check(line, basis, tz, flat=flat)
         if isinstance(outcome, Observation):
-            if all(outcome.text != other.text for other in kept):
-                kept.append(outcome)
-        elif any(likeness(line.text, other) >= REPEATED_LIKENESS for other in before):
+            kept.append(outcome)
+        elif outcome == _IDLE or any(likeness(line.text, other) >= REPEATED_LIKENESS for other in before):
             repeated.append(line)
+        elif isinstance(outcome, Message):
+            copied.append(outcome)
+            dropped.append((line, _COPIED))
         else:
             dropped.append((line, outcome))
-    kept.sort(key=lambda o: o.at)
+    if copied:
+        kept += _told_by_rules(copied, batch, tz)
+    kept = sorted(_once(kept, batch), key=lambda o: o.at)
     return Grounded(tuple(_with_ids(kept)), tuple(dropped), tuple(repeated))
+
+
+def _told_by_rules(copied: Sequence[Message], batch: Batch, tz: tzinfo) -> Iterable[Observation]:
+    """What the offline compressor makes of messages that the model only copied."""
+    wanted = {(m.session_id, m.entry_id): m for m in copied}
+    for observation in offline.compress(batch, tz=tz):
+        if wanted.keys() & set(observation.sources):
+            yield observation
+            for source in observation.sources:
+                wanted.pop(source, None)
+    for source, message in wanted.items():
+        if rescued := retelling.rescued(message):
+            text, kind, importance = rescued
+            at = message.at.astimezone(tz)
+            text, refers = annotate(text, at.date())
+            yield Observation("", text, at, priority_of(importance), kind, importance, 0.8, "implicit", refers, sources=(source,))
+
+
+def _once(observations: Sequence[Observation], batch: Batch) -> list[Observation]:
+    """Without the lines that only say what another one does; of equals the first stays."""
+    assistants = {(m.session_id, m.entry_id) for m in batch.messages if m.role == "assistant"}
+    kept: list[Observation] = []
+    for one in observations:
+        for at, other in enumerate(kept):
+            confirms, confirmed = (bool(assistants & set(o.sources[:1])) for o in (one, other))
+            if retelling.repeats(one.text, other.text, confirms=confirms and not confirmed):
+                break
+            if retelling.repeats(other.text, one.text, confirms=confirmed and not confirms):
+                kept[at] = one
+                break
+        else:
+            kept.append(one)
+    return kept
 
 
 def _basis(batch: Batch, known: Sequence[str], tz: tzinfo) -> _Ground:
@@ -142,9 +203,12 @@ def _basis(batch: Batch, known: Sequence[str], tz: tzinfo) -> _Ground:
     folded = _fold(named)
     return _Ground(
         evidence=tuple(_evidence(everything, texts, len(batch.context), tz)),
+        speakers=frozenset(m.speaker for m in everything if m.speaker),
+        words=content_words(named),
         folded=folded,
         initials="".join(word[0] for word in re.findall(r"\w+", folded)),
         numbers=figures.readings(f"{whole}\n{clocks}"),
+        numbers_before=figures.readings("\n".join([clocks, *texts[: len(batch.context)], *known])),
         mentions=mentions,
         days=frozenset(_days_of(mentions)) | frozenset(said_on) | frozenset(_iso_days(whole)),
         said_on=frozenset(said_on),
@@ -161,15 +225,18 @@ def _evidence(everything: Sequence[Message], texts: Sequence[str], first: int, t
             and at
             and everything[at - 1].role == "assistant"
             and len(words) <= SHORT_ANSWER_WORDS
+            and _ASKS.search(texts[at - 1])
         ):
             meant = words | content_words(texts[at - 1])
             numbers |= figures.readings(texts[at - 1])
-        yield _Evidence(message, message.at.astimezone(tz).date(), words, meant, numbers)
+        said_on = message.at.astimezone(tz).date()
+        named = frozenset(_days_of(find_dates(texts[at], said_on)))
+        yield _Evidence(message, said_on, named, words, meant, numbers)
 
 
-def _check(line: Proposed, basis: _Ground, tz: tzinfo) -> Observation | str:
-    """The observation, or why the line is dropped."""
-    text = _TURN.sub(lambda match: f"{match[1].capitalize()} said: ", plain_line(line.text))
+def _check(line: Proposed, basis: _Ground, tz: tzinfo, *, flat: bool) -> Observation | Message | str:
+    """The observation, the message that the line only copies, or why the line is dropped."""
+    text, was_labelled = retelling.unlabelled(plain_line(line.text), basis.speakers)
     if len(text) > TEXT_LIMIT:
         text = text[: TEXT_LIMIT - 1].rstrip() + "…"
     strange = next((link for link in _links(text) if link not in basis.links), None)
@@ -179,8 +246,11 @@ def _check(line: Proposed, basis: _Ground, tz: tzinfo) -> Observation | str:
     share, best = ranked[0]
     if share < COMMON_SHARE and not (_readings(text) & best.numbers):
         return "nothing in common with what was said"
-    if _worded_share(text, best) < TRANSLATED_SHARE and _in_another_language(text, spoken(best.message)):
+    if _is_in_another_language(text, best):
         return "in another language than what was said"
+    if retelling.is_small_talk(best.message) and content_words(text) & best.meant <= best.words:
+        return _IDLE
+    said = text
     text, doubtful = _with_right_days(text, best, basis)
     invented = _invented_number(text, best, basis)
     if invented:
@@ -188,10 +258,21 @@ def _check(line: Proposed, basis: _Ground, tz: tzinfo) -> Observation | str:
     owner_said = _is_owners(text, basis)
     if _INSTRUCTION.search(text) and not owner_said:
         return "instruction that the owner did not give"
+    copied = retelling.copied_from(said, [one.message for _, one in ranked], was_labelled=was_labelled)
+    if copied:
+        return copied
+    if was_labelled:
+        text = retelling.retold(text, best.message, language_of(text))
     doubtful = doubtful or any(not _is_said(name, basis) for name in names(text))
-    kind, confidence, certainty = _standing(line, owner_said=owner_said, doubtful=doubtful)
-    importance = line.importance if line.importance is not None else _DEFAULT_IMPORTANCE[line.priority or "medium"]
-    importance = round(importance, 1)
+    doubtful = doubtful or _share(said, basis.words) < WORDED_SHARE or _has_strange_number(text, best, basis)
+    refers = _refers(line, text, best, basis)
+    outright = _by_owner(best.message) and _share(said, best.meant) >= SAID_OUTRIGHT_SHARE
+    kind, confidence, certainty = _standing(line, owner_said=owner_said, outright=outright, doubtful=doubtful)
+    if kind == "rule":
+        kind = retelling.rule_or_less(text, best.message)
+    importance = _weighed(line, text, ranked, basis, refers, flat=flat)
+    if importance is None:
+        return _IDLE
     sources = [one.message for other, one in ranked if one is best or other >= max(share * SOURCE_SHARE, 0.01)][:3]
     return Observation(
         id="",
@@ -202,7 +283,7 @@ def _check(line: Proposed, basis: _Ground, tz: tzinfo) -> Observation | str:
         importance=importance,
         confidence=round(confidence, 2),
         certainty=certainty,
-        refers=_refers(line, text, best, basis),
+        refers=refers,
         supersedes=line.supersedes,
         sources=tuple((m.session_id, m.entry_id) for m in sorted(sources, key=lambda m: m.at)),
     )
@@ -227,13 +308,19 @@ def _ranked(text: str, line: Proposed, basis: _Ground, tz: tzinfo) -> list[tuple
     return ranked
 
 
-def _worded_share(text: str, best: _Evidence) -> float:
-    """The share of the line's words, numbers left out, that the message holds: those are the same in any language."""
+def _share(text: str, said: frozenset[str]) -> float:
+    """The share of the line's words that was said, numbers left out: those are the same in any language."""
     mine = {word for word in content_words(text) - _REPORTER if not any(c.isdigit() for c in word)}
-    return len(mine & best.meant) / len(mine) if mine else 1.0
+    return len(mine & said) / len(mine) if mine else 1.0
 
 
-def _in_another_language(text: str, said: str) -> bool:
+def _is_in_another_language(text: str, best: _Evidence) -> bool:
+    """Whether a line is worded in another language than its message; what it quotes does not count."""
+    own = _QUOTED.sub(" ", text)
+    return _share(own, best.meant) < TRANSLATED_SHARE and _differs_in_language(own, spoken(best.message))
+
+
+def _differs_in_language(text: str, said: str) -> bool:
     mine, theirs = _cjk_share(text), _cjk_share(said)
     if abs(mine - theirs) > 0.5:
         return True
@@ -264,16 +351,34 @@ def _with_right_days(text: str, best: _Evidence, basis: _Ground) -> tuple[str, b
 def _invented_number(text: str, best: _Evidence, basis: _Ground) -> str | None:
     """The first number of a line that nobody said. Days that were meant and the days until them do not count."""
     left = _ISO.sub(" ", unicodedata.normalize("NFKC", text))
-    offsets = {abs((day - said).days) for day in basis.days for said in basis.said_on}
+    offsets = _offsets(basis)
     for match in _OFFSET.finditer(left):
         if match["counts_from_today"] and match["unit"] and _days_in(match) not in offsets:
             return match[0]
+    strange = (figure for figure in _figures_told(text, best, basis) if not figure.readings & basis.numbers)
+    return next((figure.shown for figure in strange), None)
+
+
+def _has_strange_number(text: str, best: _Evidence, basis: _Ground) -> bool:
+    """Whether a number was said only in messages that have no word in common with the line."""
+    mine = {word for word in content_words(text) - _REPORTER if not any(c.isdigit() for c in word)}
+    near = basis.numbers_before.union(*(one.numbers for one in basis.evidence if mine & one.meant))
+    return any(not figure.readings & near for figure in _figures_told(text, best, basis))
+
+
+def _figures_told(text: str, best: _Evidence, basis: _Ground) -> tuple[figures.Figure, ...]:
+    """The numbers of a line, without days that were meant and the days until them."""
+    left = _ISO.sub(" ", unicodedata.normalize("NFKC", text))
+    offsets = _offsets(basis)
     left = _OFFSET.sub(lambda match: " " if _days_in(match) in offsets else match[0], left)
     for mention in reversed(find_dates(left, best.said_on)):
         if _is_meant(mention.day, basis):
             left = f"{left[: mention.start]} {left[mention.end :]}"
-    strange = (figure for figure in figures.figures(left) if not figure.readings & basis.numbers)
-    return next((figure.shown for figure in strange), None)
+    return figures.figures(left)
+
+
+def _offsets(basis: _Ground) -> frozenset[int]:
+    return frozenset(abs((day - said).days) for day in basis.days for said in basis.said_on)
 
 
 def _days_in(offset: re.Match[str]) -> int:
@@ -302,10 +407,15 @@ def _is_meant(day: date, basis: _Ground) -> bool:
 
 
 def _refers(line: Proposed, text: str, best: _Evidence, basis: _Ground) -> date | None:
-    """The day that the line is about: the model's where it was meant, else the first one in the text."""
+    """The day that the line is about: the model's where the line or its message names it, else the first in the line.
+
+    Some models give every line the day on which it was said.
+    """
+    mentioned = [m.day for m in find_dates(text, best.said_on) if m.precision == "day" and not m.left_behind]
     if line.refers and _is_meant(line.refers, basis):
-        return line.refers
-    mentioned = (m.day for m in find_dates(text, best.said_on) if m.precision == "day" and not m.left_behind)
+        named = line.refers in mentioned or (not mentioned and line.refers in best.named)
+        if named or (not mentioned and line.refers not in basis.said_on):
+            return line.refers
     return next((day for day in mentioned if day in basis.days), None)
 
 
@@ -352,15 +462,57 @@ def _is_owners(text: str, basis: _Ground) -> bool:
     mine = content_words(text) - _REPORTER or content_words(text)
     shares: dict[bool, float] = {True: 0.0, False: 0.0}
     for one in basis.evidence:
-        by_owner = one.message.role == "user" and one.message.is_owner
+        by_owner = _by_owner(one.message)
         shares[by_owner] = max(shares[by_owner], len(mine & one.words) / len(mine) if mine else 0.0)
     return shares[True] >= OWNER_SHARE and shares[True] >= shares[False] / 2
 
 
-def _standing(line: Proposed, *, owner_said: bool, doubtful: bool) -> tuple[ObservationType, float, Certainty]:
+def _weighed(
+    line: Proposed, text: str, ranked: Sequence[tuple[float, _Evidence]], basis: _Ground, refers: date | None, *, flat: bool
+) -> float | None:
+    """The line's importance, or None for what is not worth a line.
+
+    The rules say it where the model's scores tell nothing (`flat`), and how much it may be where the line is only about
+    what the assistant said or did, or what a person only asked.
+    """
+    message = ranked[0][1].message
+    importance = retelling.worth(text, message, refers) if flat else _importance(line)
+    if retelling.only_asks(message):
+        importance = 0.0 if flat else min(importance, retelling.QUESTION_MOST)
+    by_assistant = _assistants(text, ranked, basis)
+    if by_assistant:
+        importance = min(importance, retelling.worth(text, by_assistant, refers))
+    idle = (flat or by_assistant) and importance < retelling.LEAST_WORTH
+    return None if idle else round(importance, 1)
+
+
+def _by_owner(message: Message) -> bool:
+    return message.role == "user" and message.is_owner
+
+
+def _importance(line: Proposed) -> float:
+    return line.importance if line.importance is not None else _DEFAULT_IMPORTANCE[line.priority or "medium"]
+
+
+def _assistants(text: str, ranked: Sequence[tuple[float, _Evidence]], basis: _Ground) -> Message | None:
+    """The assistant's message that a line tells of, or that it puts into the owner's mouth."""
+    if not retelling.is_about_the_assistant(text) and not (
+        retelling.is_about_the_user(text)
+        and ranked[0][1].message.role == "assistant"
+        and not any(_share(text, one.meant) for one in basis.evidence if _by_owner(one.message))
+    ):
+        return None
+    return next((one.message for _, one in ranked if one.message.role == "assistant"), None)
+
+
+def _standing(
+    line: Proposed, *, owner_said: bool, outright: bool, doubtful: bool
+) -> tuple[ObservationType, float, Certainty]:
     """(type, confidence, certainty) after the checks."""
     kind: ObservationType = line.type or "fact"
-    confidence = line.confidence if line.confidence is not None else 0.8
+    confidence = line.confidence
+    if confidence is None:
+        confidence = _CONFIDENCE[line.certainty or ("explicit" if outright else "implicit")]
     if kind in OWNER_TYPES and not owner_said:
         kind = "event" if kind == "goal" else "fact"
         confidence = min(confidence, 0.6)
