@@ -225,3 +225,13 @@ def test_every_field_of_the_settings_has_a_value(home: Path) -> None:
     found = settings(home)
     assert {field.name for field in fields(Settings)} >= {name.lower() for name in DEFAULTS}
     assert found.include >= {"main", "direct"}
+
+
+def test_a_password_in_a_url_is_not_shown_either(home: Path) -> None:
+    word = "a" * 3 + "b" * 3
+    found = settings(home, {"LLM_BASE_URL": f"https://me:{word}@models.example/v1"})
+    assert origin(found, "LLM_BASE_URL")[0] == "https://…@models.example/v1"
+    assert found.llm_base_url == f"https://me:{word}@models.example/v1"
+    with pytest.raises(SettingError) as wrong:
+        settings(home, {"LLM_BASE_URL": f"ftp://me:{word}@models.example/v1"})
+    assert word not in str(wrong.value) and "models.example" in str(wrong.value)

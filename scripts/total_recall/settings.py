@@ -7,6 +7,7 @@ The environment and `.env` are read here and in `gate` alone. A value is looked 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
@@ -260,7 +261,7 @@ class _Lookup:
         lines = []
         for spec in SPECS:
             value, origin = self.found(spec.name)
-            lines.append(Shown(spec.name, "set" if spec.secret and value else value, origin))
+            lines.append(Shown(spec.name, "set" if spec.secret and value else _without_password(value), origin))
         return tuple(lines)
 
     def _parsed(self, name: str, parse: Callable[[str], _T]) -> _T:
@@ -269,7 +270,7 @@ class _Lookup:
             return parse(value)
         except (ValueError, KeyError, ZoneInfoNotFoundError, OSError):
             spec = next(spec for spec in SPECS if spec.name == name)
-            raise SettingError(f"{name} is {value!r} ({origin}); it must be {spec.range}") from None
+            raise SettingError(f"{name} is {_without_password(value)!r} ({origin}); it must be {spec.range}") from None
 
 
 _FLAGS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
@@ -285,6 +286,11 @@ def _http_url(value: str) -> str:
     if not value.startswith(("http://", "https://")) or any(c.isspace() for c in value):
         raise ValueError(value)
     return value
+
+
+def _without_password(value: str) -> str:
+    """A URL with what stands before its `@` left out."""
+    return re.sub(r"(?<=://)[^/@\s]*@", "…@", value)
 
 
 def _classes(value: str) -> frozenset[SessionClass]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pwd
 from pathlib import Path
 
 import pytest
 
 from computer import COMMANDS, Computer
-from total_recall.commands.installation import Wanted
+from total_recall.commands.installation import Wanted, variables
 from total_recall.commands.parts import PARTS, survey
 from total_recall.host import openclaw_cli
 
@@ -67,3 +68,17 @@ def test_details_say_when_each_command_runs(tmp_path: Path) -> None:
     wanted = Wanted(("observe", "reflect", "dream", "log"))
     part = next(part for part in survey(computer.configured(), wanted) if part.name == "schedule")
     assert part.detail == "observe every 15 minutes, reflect hourly, dream at 03:17, log summary at 23:55"
+
+
+def test_a_user_whom_the_system_does_not_know_by_name_is_served_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container that runs under a number."""
+
+    def unknown(uid: int) -> pwd.struct_passwd:
+        raise KeyError(f"getpwuid(): uid not found: {uid}")
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    computer = Computer.made(tmp_path, "crontab")
+    assert computer.survey()["schedule"].state == "absent"
+    assert dict(variables(computer.configured()))["HOME"] == str(computer.configured().locations.home)

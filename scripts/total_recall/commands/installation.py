@@ -188,8 +188,17 @@ def look(config: Configuration, wanted: Wanted) -> Scene:
         crontab=text,
         crontab_problem=problem,
         uid=os.getuid(),
-        user=pwd.getpwuid(os.getuid()).pw_name,
+        user=_account()[0],
     )
+
+
+def _account() -> tuple[str, Path | None]:
+    """This user's name and home directory as the system knows them: in some containers it does not."""
+    try:
+        known = pwd.getpwuid(os.getuid())
+    except KeyError:
+        return str(os.getuid()), None
+    return known.pw_name, Path(known.pw_dir)
 
 
 def launcher() -> Path:
@@ -210,7 +219,7 @@ def variables(config: Configuration) -> tuple[tuple[str, str], ...]:
     """
     where, settings, env = config.locations, config.settings, config.locations.env
     told: dict[str, str] = {}
-    if where.home != Path(pwd.getpwuid(os.getuid()).pw_dir):
+    if where.home != _account()[1]:
         told["HOME"] = str(where.home)
     if where.state_dir != where.home / ".openclaw":
         told["OPENCLAW_STATE_DIR"] = str(where.state_dir)
