@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from builders import IMPORT_ROOTS
-from total_recall import arguments, cli, clock
+from total_recall import cli, clock
+from total_recall.arguments import values
 from total_recall.commands import context, status
 
 
@@ -86,12 +87,12 @@ def test_a_bug_is_3_and_its_details_are_in_a_file(
 def test_since_counts_back(text: str, ago: timedelta, monkeypatch: pytest.MonkeyPatch) -> None:
     now = datetime(2026, 11, 30, 12, tzinfo=timezone.utc)
     monkeypatch.setattr(clock, "now", lambda: now)
-    assert arguments._moment(text) == now - ago
+    assert values.moment(text) == now - ago
 
 
 def test_since_takes_a_date_in_the_local_zone_and_a_time_with_its_own() -> None:
-    assert arguments._moment("2026-11-28T09:00:00Z") == datetime(2026, 11, 28, 9, tzinfo=timezone.utc)
-    assert arguments._moment("2026-11-28").astimezone() == datetime(2026, 11, 28).astimezone()
+    assert values.moment("2026-11-28T09:00:00Z") == datetime(2026, 11, 28, 9, tzinfo=timezone.utc)
+    assert values.moment("2026-11-28").astimezone() == datetime(2026, 11, 28).astimezone()
 
 
 @pytest.mark.parametrize(
