@@ -1,18 +1,23 @@
 """How often recall finds the turns of a conversation that answer a question, with the index and scorer of the product.
 
     retrieval.py DATA [DATA ...] [--ablate] [--cross-validate] [--categories 1,2,3,4]
+    retrieval.py DATA --answer [--questions 200] [-k 10]
     retrieval.py --scale 100000
 
 DATA is JSON, in one of three shapes:
-- `[{"id", "sessions": [{"id", "date", "turns": [{"id", "speaker", "text"}]}], "qa": [{"q", "evidence", "category"}]}]`
+- `[{"id", "sessions": [{"id", "date", "turns": [{"id", "speaker", "text"}]}], "qa": [{"q", "a", "evidence",
+  "category"}]}]`
 - `[{"sample_id", "conversation": {"session_1": [{"speaker", "dia_id", "text"}], "session_1_date_time"}, "qa":
-  [{"question", "evidence", "category"}]}]`
-- `[{"question", "question_date", "answer_session_ids", "haystack_sessions", "haystack_session_ids",
-  "haystack_dates"}]`, turns `{"role", "content", "has_answer"}`
+  [{"question", "answer", "evidence", "category"}]}]` (LoCoMo's own)
+- `[{"question_id", "question_type", "question", "answer", "question_date", "answer_session_ids",
+  "haystack_sessions", "haystack_session_ids", "haystack_dates"}]`, turns `{"role", "content", "has_answer"}`
+  (LongMemEval's own)
 
 A turn is a memory, with its session, place, speaker and time. Measured: recall@k, hit@k (any) and NDCG@10 for the turns
 that are evidence, the same for their sessions (a session ranks as its best turn), by category, beside plain FTS5 with
 its Porter stemmer and, where it is installed, bm25s; time for a question, and the largest resident set in MB.
+`--answer` also has the questions answered from the first `-k` turns and judged, by the model that LLM_BASE_URL,
+LLM_MODEL and, where one is needed, LLM_API_KEY name (JUDGE_MODEL for the judge); two requests a question.
 `--ablate` takes the parts of the model away one by one. `--cross-validate` chooses the most important parameters on all
 conversations but one, looks at that one, in turn, and reports what that costs against the defaults.
 `--scale N` measures N made-up memories: time for a question in process, of the command from a cold start (`--runs`),
@@ -27,6 +32,7 @@ import importlib.util
 import itertools
 import json
 import math
+import os
 import random
 import re
 import resource
@@ -41,15 +47,21 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import answering
 from measure import SCRIPTS, Home, milliseconds, report
 
 sys.path.insert(0, str(SCRIPTS))
 
+from total_recall.llm.client import ChatMessage, Client, Endpoint, ModelError
+from total_recall.llm.reply import without_thoughts
 from total_recall.recall import index as indexes
-from total_recall.recall.index import Memory, RecallIndex
+from total_recall.recall.candidates import Wanted
+from total_recall.recall.index import RecallIndex
+from total_recall.recall.memories import Memory
 from total_recall.recall.querying import parse_query
 from total_recall.recall.scoring import DEFAULT, Parameters
-from total_recall.recall.searching import Wanted, search
+from total_recall.recall.searching import search
+from total_recall.records import ModelCall
 
 DEEP = 100
 """Turns that are ranked, so that a session can be found by one of them."""
@@ -74,6 +86,8 @@ class Question:
     sessions: frozenset[str]
     category: str
     at: datetime
+    answer: str | None = None
+    """None where the conversation does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,23 +127,26 @@ def conversations(path: Path) -> Iterator[Conversation]:
         home = {turn.id: turn.session for turn in turns}
         last = max(turn.at for turn in turns) + timedelta(days=1)
         asked = []
-        for text, evidence, answer_sessions, category, at in questions:
+        for text, evidence, answer_sessions, category, at, answer in questions:
             found = frozenset(evidence) & home.keys()
             places = frozenset(answer_sessions) or frozenset(home[id] for id in found)
             if places:
-                asked.append(Question(text, frozenset(found), places, str(category), at or last))
+                told = None if answer in (None, "") else str(answer)
+                asked.append(Question(text, frozenset(found), places, str(category), at or last, told))
         yield Conversation(name, tuple(turns), tuple(asked))
 
 
 Session = tuple[str, datetime, list[tuple[str, str, str]]]
-Asked = tuple[str, list[str], list[str], Any, "datetime | None"]
+Asked = tuple[str, list[str], list[str], Any, "datetime | None", Any]
+"""The question, the turns and the sessions that answer it, its category, when it is asked, the answer."""
 
 
 def _compact(item: dict[str, Any]) -> tuple[str, list[Session], list[Asked]]:
     sessions = [
         (s["id"], moment(s["date"]), [(t["id"], t["speaker"], t["text"]) for t in s["turns"]]) for s in item["sessions"]
     ]
-    return item["id"], sessions, [(q["q"], q["evidence"], [], q["category"], None) for q in item["qa"]]
+    asked: list[Asked] = [(q["q"], q["evidence"], [], q["category"], None, q.get("a")) for q in item["qa"]]
+    return item["id"], sessions, asked
 
 
 def _numbered(item: dict[str, Any]) -> tuple[str, list[Session], list[Asked]]:
@@ -146,7 +163,7 @@ def _numbered(item: dict[str, Any]) -> tuple[str, list[Session], list[Asked]]:
     asked: list[Asked] = []
     for q in item["qa"]:
         evidence = [f"D{a}:{int(b)}" for a, b in _DIALOGUE.findall(" ".join(q.get("evidence", [])))]
-        asked.append((q["question"], evidence, [], q["category"], None))
+        asked.append((q["question"], evidence, [], q["category"], None, q.get("answer")))
     return item["sample_id"], sessions, asked
 
 
@@ -159,7 +176,9 @@ def _haystack(item: dict[str, Any]) -> tuple[str, list[Session], list[Asked]]:
         sessions.append((id, moment(date), [(f"{id}#{n}", t["role"], t["content"]) for n, t in enumerate(turns)]))
         evidence += [f"{id}#{n}" for n, t in enumerate(turns) if t.get("has_answer")]
     at = moment(item["question_date"]) if item.get("question_date") else None
-    asked = (item["question"], evidence, item["answer_session_ids"], item["question_type"], at)
+    # The answer to a question about what was never said only tells that it was not (ids end with _abs).
+    answer = None if str(item["question_id"]).endswith("_abs") else item.get("answer")
+    asked = (item["question"], evidence, item["answer_session_ids"], item["question_type"], at, answer)
     return item["question_id"], sessions, [asked]
 
 
@@ -369,6 +388,66 @@ def average(values: Sequence[float]) -> float:
     return round(sum(values) / len(values), 4)
 
 
+# --- how right the answers are ---------------------------------------------------------------------------------
+
+ANSWER_TOKENS = 400
+ANSWER_SECONDS = 300.0
+
+
+def answered(
+    data: Sequence[Conversation],
+    ready: Mapping[str, RecallIndex],
+    categories: frozenset[str] | None,
+    count: int,
+    limit: int | None,
+) -> dict[str, Any]:
+    """Accuracy with the model of the environment; of more than `limit` questions a fixed choice at random."""
+    base_url, model = os.environ.get("LLM_BASE_URL", ""), os.environ.get("LLM_MODEL", "")
+    if not base_url or not model:
+        raise SystemExit("--answer: set LLM_BASE_URL and LLM_MODEL to the endpoint and the model that shall answer")
+    judge = os.environ.get("JUDGE_MODEL") or model
+    asked = [(c, q) for c in data for q in c.questions if categories is None or q.category in categories]
+    if limit is not None and limit < len(asked):
+        asked = random.Random(1).sample(asked, limit)
+    calls: list[ModelCall] = []
+    with Client(Endpoint(base_url, os.environ.get("LLM_API_KEY")), calls.append) as client:
+
+        def by(name: str) -> answering.Ask:
+            def ask(system: str, user: str) -> str:
+                messages = (ChatMessage("system", system), ChatMessage("user", user))
+                said = client.chat(
+                    name, messages, max_tokens=ANSWER_TOKENS, purpose="benchmark", deadline_seconds=ANSWER_SECONDS
+                )
+                return without_thoughts(said.text)
+
+            return ask
+
+        found: list[answering.Judged] = []
+        failed = 0
+        for conversation, question in asked:
+            turns = {turn.id: turn for turn in conversation.turns}
+            first = recall_engine(ready[conversation.name])(question)[:count]
+            excerpts = [answering.Excerpt(turns[id].at, turns[id].speaker, turns[id].text) for id in first]
+            try:
+                found.append(
+                    answering.judged(
+                        question.text, question.at, question.category, question.answer, excerpts, by(model), by(judge)
+                    )
+                )
+            except ModelError as error:
+                failed += 1
+                print(error, file=sys.stderr)
+    tokens = sum((call.tokens_in or 0) + (call.tokens_out or 0) for call in calls)
+    return {
+        "model": model,
+        "judge": judge,
+        "turns": count,
+        **answering.summary(found),
+        "failed": failed,
+        "tokens": tokens,
+    }
+
+
 # --- how fast --------------------------------------------------------------------------------------------------
 
 
@@ -450,6 +529,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("data", nargs="*", type=Path)
     parser.add_argument("--categories", help="only these, separated by commas")
+    parser.add_argument("--answer", action="store_true", help="have a model answer, and judge the answers")
+    parser.add_argument("--questions", type=int, metavar="N", help="with --answer: so many of them")
+    parser.add_argument("-k", type=int, default=10, help="with --answer: turns that the model is shown")
     parser.add_argument("--ablate", action="store_true")
     parser.add_argument("--cross-validate", action="store_true")
     parser.add_argument("--scale", type=int, metavar="N", help="also measure N made-up memories")
@@ -487,6 +569,8 @@ def retrieval(options: argparse.Namespace) -> dict[str, Any]:
     }
     if importlib.util.find_spec("bm25s"):
         figures["bm25s"] = summary(*measured(data, bm25s_engine, categories))
+    if options.answer:
+        figures["answers"] = answered(data, ready, categories, options.k, options.questions)
     if options.ablate:
         figures["ablations"] = {}
         for name, p in ABLATIONS.items():

@@ -18,6 +18,10 @@ def main() -> int:
         mark_as_used(sys.prefix)
 
     sys.path.insert(0, HERE)
+    if sys.argv[1:2] == ["hook"]:
+        from total_recall import hook
+
+        return hook.main(sys.argv[2:], os.environ.get("HOME", ""))
     from total_recall import gate
 
     if gate.nothing_new(sys.argv[1:]):

@@ -15,10 +15,14 @@ from bootstrap import OWN_VERSION, checksum
 ROOT = Path(__file__).resolve().parent.parent
 BENCHMARKS = ROOT / "benchmarks"
 TINY = {
+    "dream": ["--counts", "300", "--runs", "1"],
     "idle": ["--sessions", "5", "--runs", "2"],
     "ingest": ["--megabytes", "0.5", "--sessions", "3", "--runs", "1"],
+    "load": "--agents 2 --sessions 4 --megabytes 0.2 --archived 40 --runs 1".split(),
+    "projects": ["--projects", "6", "--in-use", "2", "--runs", "2"],
     "retrieval": ["--scale", "200", "--runs", "0"],
     "watch": ["--idle-seconds", "1", "--storm-seconds", "0.5", "--rate", "200"],
+    "sidecar": ["--events", "2000", "--runs", "2"],
     "sqlite_tail": ["--rows", "300", "--sessions", "7", "--new", "10", "--runs", "2"],
 }
 NEEDS_MORE = {"real_model"}
@@ -65,6 +69,25 @@ def test_sqlite_tail() -> None:
     assert found["tail_ms"] > 0 and found["no_mark_ms"] > 0
 
 
+def test_projects(environment: None) -> None:
+    found = figures("projects")
+    assert found["projects"] == 6 and found["memories"] == 2
+    assert found["session_start_ms"] > 0 and found["idle_ms"] > 0
+
+
+def test_sidecar() -> None:
+    found = figures("sidecar")
+    assert found["events"] > 1000
+    assert found["events_a_second"] > 0 and found["bytes_an_event"] > 100
+    assert len(found["queries_ms"]) == 5
+
+
+def test_dream() -> None:
+    found = figures("dream")["observations"]["300"]
+    assert found["archived"] + found["kept"] == 300
+    assert found["seconds"] > 0
+
+
 def test_retrieval() -> None:
     assert figures("retrieval")["scale"]["memories"] == 200
 
@@ -79,3 +102,10 @@ def test_every_benchmark_is_run_here_and_described() -> None:
     readme = (BENCHMARKS / "README.md").read_text("utf-8")
     assert scripts == {*TINY, *NEEDS_MORE}
     assert all(f"benchmarks/{name}.py" in readme for name in scripts)
+
+
+def test_load(environment: None) -> None:
+    found = figures("load")
+    assert set(found["large"]) == set(found["small"])
+    assert set(found["large"]) == {"first", "idle", "next", "recall_first", "recall", "context"}
+    assert all(figure["ms"] > 0 for figure in found["large"].values())

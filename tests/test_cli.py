@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import sqlite3
 import subprocess
 import sys
-from datetime import datetime, timedelta, timezone
+import tempfile
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
 from builders import IMPORT_ROOTS
 from total_recall import cli, clock
-from total_recall.arguments import values
-from total_recall.commands import context, status
+from total_recall.commands import context, observe, recall, status
+from total_recall.errors import ADVICE
 
 
 def test_nothing_to_do_is_0_and_says_where_it_looked(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,18 +84,85 @@ def test_a_bug_is_3_and_its_details_are_in_a_file(
     path.unlink()
 
 
-@pytest.mark.parametrize(
-    ("text", "ago"), [("90m", timedelta(minutes=90)), ("36h", timedelta(hours=36)), ("7d", timedelta(days=7))]
-)
-def test_since_counts_back(text: str, ago: timedelta, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = datetime(2026, 11, 30, 12, tzinfo=timezone.utc)
-    monkeypatch.setattr(clock, "now", lambda: now)
-    assert values.moment(text) == now - ago
+def test_a_bug_whose_details_have_no_place_is_still_one_line(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(**_: object) -> None:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
+
+    def broken(**_: object) -> None:
+        raise ZeroDivisionError("of ours")
+
+    monkeypatch.setattr(status, "run", broken)
+    monkeypatch.setattr(tempfile, "mkstemp", full)
+    assert cli.main(["status"]) == 3
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "could not be written" in said
 
 
-def test_since_takes_a_date_in_the_local_zone_and_a_time_with_its_own() -> None:
-    assert values.moment("2026-11-28T09:00:00Z") == datetime(2026, 11, 28, 9, tzinfo=timezone.utc)
-    assert values.moment("2026-11-28").astimezone() == datetime(2026, 11, 28).astimezone()
+@pytest.mark.parametrize("number", sorted(ADVICE))
+def test_what_the_computer_refuses_is_1_and_says_what_to_do(
+    number: int, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(**_: object) -> None:
+        raise OSError(number, os.strerror(number), "/a/file")
+
+    monkeypatch.setattr(status, "run", refused)
+    assert cli.main(["status"]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert all(part in said for part in ("/a/file", os.strerror(number), ADVICE[number]))
+
+
+@pytest.mark.parametrize(("said", "code"), [("locking protocol", 1), ("disk I/O error", 1), ("no such table: x", 3)])
+def test_a_disk_that_fails_under_a_database_is_1(
+    said: str, code: int, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(**_: object) -> None:
+        raise sqlite3.OperationalError(said)
+
+    monkeypatch.setattr(status, "run", refused)
+    assert cli.main(["status"]) == code
+    assert said in capsys.readouterr().err
+
+
+def test_what_else_the_system_refuses_is_a_bug(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(**_: object) -> None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+    monkeypatch.setattr(status, "run", refused)
+    assert cli.main(["status"]) == 3
+
+
+def test_since_and_until_are_in_the_zone_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not in the computer's: what is "yesterday" depends on it."""
+    monkeypatch.setenv("TOTAL_RECALL_TZ", "Asia/Seoul")
+    monkeypatch.setattr(clock, "now", lambda: datetime(2026, 11, 30, 16, tzinfo=timezone.utc))
+    asked: list[recall.Options] = []
+
+    def run(options: recall.Options, *_: object) -> recall.Result:
+        asked.append(options)
+        return recall.Result(Path(), date(2026, 12, 1))
+
+    monkeypatch.setattr(recall, "run", run)
+    assert cli.main(["recall", "tax", "--since", "yesterday", "--until", "어제"]) == 0
+    assert asked[0].since == datetime(2026, 11, 29, 15, tzinfo=timezone.utc)
+    assert asked[0].until == datetime(2026, 11, 30, 15, tzinfo=timezone.utc) - timedelta(microseconds=1)
+
+
+def test_observe_takes_since_in_the_zone_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOTAL_RECALL_TZ", "Asia/Seoul")
+    asked: list[observe.Options] = []
+
+    def run(options: observe.Options, *_: object) -> observe.Result:
+        asked.append(options)
+        return observe.Result((), (), False)
+
+    monkeypatch.setattr(observe, "run", run)
+    assert cli.main(["observe", "--since", "2026-11-28"]) == 0
+    assert cli.main(["observe"]) == 0
+    assert [o.since for o in asked] == [datetime(2026, 11, 27, 15, tzinfo=timezone.utc), None]
 
 
 @pytest.mark.parametrize(
@@ -100,13 +170,20 @@ def test_since_takes_a_date_in_the_local_zone_and_a_time_with_its_own() -> None:
     [
         ("observe", ("observations.md", "24 hours", "--since", "--all", "--session", "--max-batches", "--dry-run")),
         ("reflect", ("REFLECTOR_WORD_THRESHOLD", "memory/archive/", "--force", "--dry-run")),
-        ("undo", ("reflection", "reflect")),
+        ("dream", ("memory/archive/", "DREAM_TOKEN_TARGET", "READ_ONLY_MODE", "undo dream", "--dry-run", "--agent")),
+        ("undo", ("reflection", "reflect", "dream", "DATE")),
         ("context", ("rules and preferences", "--budget-tokens", str(context.BUDGET_TOKENS))),
+        ("why", ("messages", "OBS-", "--agent")),
+        ("pin", ("never archived", "comes back", "--agent")),
+        ("unpin", ("ages", "--agent")),
+        ("forget", ("backups", "asks", "--session", "--since", "--until", "--keep-backups", "--yes", "--dry-run")),
         ("status", ("change nothing", "--cost")),
         ("recover", ("/new", "four hours", "--trigger", "--agent")),
         ("flush", ("bounded time", "--seconds", "--trigger")),
         ("watch", ("OBSERVER_LINE_THRESHOLD", "OBSERVER_COOLDOWN_SECS", "SIGTERM")),
         ("demo", ("scratch workspace", "offline")),
+        ("staging", ("memory/dream-staging/", "approve NAME --apply", "list", "modify", "reject")),
+        ("log", ("--since", "--on", "--failed", "--grep", "--tail", "errors", "session", "summary", "TOTAL_RECALL_TZ")),
     ],
 )
 def test_help_says_what_a_command_does(

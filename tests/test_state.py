@@ -117,6 +117,18 @@ def test_what_is_settled_is_no_longer_in_the_queue(tmp_path: Path) -> None:
         assert [m.text for m in state.said_before(taken("c", "x", minute=9).message, 4)] == ["one", "two"]
 
 
+def test_a_session_that_another_process_has_just_added_is_known(tmp_path: Path) -> None:
+    with State.open(tmp_path) as early, State.open(tmp_path) as other:
+        other.take([taken("a", "one", minute=1), taken("b", "two", minute=2)], sessions=[ONE])
+        waiting = list(early.queue())
+        assert [m.text for m in early.said_before(waiting[1].message, 4)] == ["one"]
+        line = Observation("obs1", "Told one", AT, "low", "fact", 2.0, 0.9, sources=(("s1", "a"), ("gone", "a")))
+        early.settle([("batch", [item.row for item in waiting])], [line])
+        assert [tuple(row) for row in early._db.execute("SELECT observation, message FROM provenance")] == [
+            ("obs1", waiting[0].row)
+        ]
+
+
 def test_the_ledger_adds_up(tmp_path: Path) -> None:
     with State.open(tmp_path) as state:
         early = ModelCall(AT - timedelta(days=1), "observe", "m", "ok", 1.0, 10, 5)

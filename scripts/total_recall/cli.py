@@ -9,18 +9,24 @@ import argparse
 import gc
 import json
 import os
+import sqlite3
 import sys
 from collections.abc import Callable, Sequence
+from datetime import timedelta, timezone
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from total_recall import gate, logs
+from total_recall import clock, gate, logs
 from total_recall.arguments import parser
-from total_recall.errors import TotalRecallError
+from total_recall.errors import TotalRecallError, of_the_computer
+from total_recall.harmless import printable, printable_json
 
 if TYPE_CHECKING:
     from total_recall.commands.observe import Idle
+    from total_recall.commands.places import Configuration
 
 JSON_VERSION = 1
+GARBAGE_AFTER = 50_000
+"""Objects that are made before Python looks for garbage."""
 
 
 class Answer(Protocol):
@@ -48,8 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # cron has no locale, and a message may hold anything.
         getattr(stream, "reconfigure", lambda **_: None)(encoding="utf-8", errors="replace")
     options = parser().parse_args(arguments)
-    # What was imported stays; looking through it for garbage takes a tenth of a run over many messages.
+    # What was imported stays, and most of what a run makes: looking through it for garbage takes a tenth of a long run.
     gc.freeze()
+    gc.set_threshold(GARBAGE_AFTER)
     try:
         return _run(options, tuple(arguments))
     except TotalRecallError as error:
@@ -60,6 +67,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        said = of_the_computer(error)
+        return _bug(error) if said is None else _failed(options, said)
+    except sqlite3.OperationalError as error:
+        # A disk or a lock that fails under a database. What a table or a statement of ours lacks is a bug.
+        if str(error).startswith(("no such", "near ")):
+            return _bug(error)
+        return _failed(options, f"a database: {error}; nothing is lost: check the disk, then run it again")
     except Exception as error:  # noqa: BLE001  # the one place that turns a bug into a line, a log and exit code 3
         return _bug(error)
 
@@ -78,17 +93,26 @@ def _run(options: argparse.Namespace, argv: tuple[str, ...]) -> int:
 def _observe(o: argparse.Namespace, argv: tuple[str, ...]) -> Answer:
     from total_recall.commands import observe
 
+    config = _configured(o)
     return observe.run(
         observe.Options(
-            since=o.since,
+            since=o.since.start(clock.now(), config.settings.tz) if config else None,
             everything=o.all,
             session_id=o.session,
             agent=o.agent,
             dry_run=o.dry_run,
             max_batches=o.max_batches,
             argv=argv,
-        )
+        ),
+        config,
     )
+
+
+def _configured(o: argparse.Namespace) -> Configuration | None:
+    """What is set, where a time was asked for: `yesterday` is another one in another time zone."""
+    from total_recall.commands import places
+
+    return places.configure() if o.since or getattr(o, "until", None) else None
 
 
 def _recover(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
@@ -118,7 +142,19 @@ def _reflect(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
 def _undo(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
     from total_recall.commands import undo
 
-    return undo.run(undo.Options(agent=o.agent))
+    return undo.run(undo.Options(agent=o.agent, what=o.what, day=o.day))
+
+
+def _dream(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
+    if o.step is not None:
+        from total_recall.commands import dream_steps
+
+        is_asked = dream_steps.STEPS[o.step].schema is not None and o.payload in (None, "-") and not sys.stdin.isatty()
+        payload = sys.stdin.read() if is_asked else o.payload
+        return dream_steps.run(dream_steps.Options(o.step, payload, o.agent, o.dry_run))
+    from total_recall.commands import dream
+
+    return dream.run(dream.Options(dry_run=o.dry_run, agent=o.agent))
 
 
 def _context(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
@@ -130,11 +166,72 @@ def _context(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
 def _recall(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
     from total_recall.commands import recall
 
-    return recall.run(
-        recall.Options(
-            o.query, o.count, o.kind, o.since, o.until, o.archived, o.sessions, o.why, o.touch, o.recent, o.agent
+    config = _configured(o)
+    now, tz = clock.now(), config.settings.tz if config else timezone.utc
+    since = o.since and o.since.start(now, tz)
+    # What ends at midnight ends on the day before.
+    until = o.until and o.until.end(now, tz) - timedelta(microseconds=1)
+    options = recall.Options(
+        o.query, o.count, o.kind, since, until, o.archived, o.sessions, o.why, o.touch, o.recent, o.agent
+    )
+    return recall.run(options, config)
+
+
+def _why(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
+    from total_recall.commands import why
+
+    return why.run(why.Options(o.id, o.agent))
+
+
+def _pin(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
+    from total_recall.commands import pin
+
+    return pin.run(pin.Options(o.id, o.command == "pin", o.agent))
+
+
+def _forget(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
+    from total_recall.commands import forget
+
+    config = _configured(o)
+    now, tz = clock.now(), config.settings.tz if config else timezone.utc
+    since, until = o.since and o.since.start(now, tz), o.until and o.until.end(now, tz)
+    wish = forget.Wish(tuple(o.what), o.session, since, until, o.keep_backups)
+    return forget.run(forget.Options(wish, o.yes, o.dry_run, o.agent), _asking(o), config)
+
+
+def _log(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
+    from total_recall.arguments import log_answers
+
+    answer: Answer = log_answers.answer(o, _say)
+    return answer
+
+
+def _say(line: str) -> None:
+    """Show a line of an answer that may have no end."""
+    sys.stdout.write(f"{printable(line)}\n")
+
+
+def _staging(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
+    from total_recall.commands import staging
+
+    text = sys.stdin.read() if getattr(o, "text", None) == "-" else getattr(o, "text", None)
+    return staging.run(
+        staging.Options(
+            action=o.action,
+            name=getattr(o, "name", None),
+            text=text,
+            target=getattr(o, "target", None),
+            apply=getattr(o, "apply", False),
+            everything=getattr(o, "all", False),
+            agent=o.agent,
         )
     )
+
+
+def _forecast(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
+    from total_recall.commands import forecast
+
+    return forecast.run(forecast.Options(o.days, o.id, o.agent))
 
 
 def _status(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
@@ -143,11 +240,23 @@ def _status(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
     return status.run(cost=o.cost)
 
 
+def _report(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
+    from total_recall.commands import report
+
+    return report.run(report.Options(o.output, o.open, o.serve, o.port, o.lang, o.agent, as_json=o.json), _say_now)
+
+
+def _say_now(line: str) -> None:
+    """Show a line while the command goes on."""
+    _say(line)
+    sys.stdout.flush()
+
+
 def _setup(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
     from total_recall.commands import setup
 
     scheduler = None if o.scheduler == "auto" else o.scheduler
-    options = setup.Options(COMMANDS, o.yes, o.dry_run, scheduler, o.openclaw, o.agents_md)
+    options = setup.Options(COMMANDS, o.yes, o.dry_run, scheduler, o.openclaw, o.agents_md, o.hosts)
     return setup.run(options, _asking(o))
 
 
@@ -169,7 +278,7 @@ def _asking(o: argparse.Namespace) -> Callable[[Sequence[str]], bool | None]:
     def ask(plan: Sequence[str]) -> bool | None:
         if o.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
             return None
-        print(*plan, sep="\n")
+        print(*map(printable, plan), sep="\n")
         return input("Go ahead? [y/N] ").strip().casefold() in ("y", "yes", "j", "ja", "o", "예", "네")
 
     return ask
@@ -187,10 +296,19 @@ COMMANDS: dict[str, Callable[[argparse.Namespace, tuple[str, ...]], Answer]] = {
     "flush": _flush,
     "watch": _watch,
     "reflect": _reflect,
+    "dream": _dream,
     "undo": _undo,
     "context": _context,
     "recall": _recall,
+    "forecast": _forecast,
+    "why": _why,
+    "pin": _pin,
+    "unpin": _pin,
+    "forget": _forget,
+    "log": _log,
+    "staging": _staging,
     "status": _status,
+    "report": _report,
     "setup": _setup,
     "uninstall": _uninstall,
     "doctor": _doctor,
@@ -218,8 +336,8 @@ def _remember(argv: tuple[str, ...], idle: Idle, said: str) -> None:
 def _rendered(options: argparse.Namespace, answer: Answer) -> str:
     if options.json:
         fields = {"version": JSON_VERSION, "command": options.command, "ok": True, **answer.payload()}
-        return json.dumps(fields, ensure_ascii=False) + "\n"
-    return "".join(f"{line}\n" for line in answer.lines())
+        return printable_json(json.dumps(fields, ensure_ascii=False)) + "\n"
+    return "".join(f"{printable(line)}\n" for line in answer.lines())
 
 
 def _print(options: argparse.Namespace, answer: Answer) -> None:
@@ -230,12 +348,13 @@ def _print(options: argparse.Namespace, answer: Answer) -> None:
 def _failed(options: argparse.Namespace, message: str) -> int:
     if options.json:
         fields = {"version": JSON_VERSION, "command": options.command, "ok": False, "error": message}
-        print(json.dumps(fields, ensure_ascii=False))
-    print(f"total-recall: {message}", file=sys.stderr)
+        print(printable_json(json.dumps(fields, ensure_ascii=False)))
+    print(printable(f"total-recall: {message}"), file=sys.stderr)
     return 1
 
 
 def _bug(error: Exception) -> int:
     path = logs.bug_report(error)
-    print(f"total-recall: a bug: {type(error).__name__}: {error}; the details are in {path}", file=sys.stderr)
+    details = f"the details are in {path}" if path else "the details could not be written anywhere"
+    print(printable(f"total-recall: a bug: {type(error).__name__}: {error}; {details}"), file=sys.stderr)
     return 3

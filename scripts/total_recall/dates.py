@@ -426,6 +426,30 @@ def _compiled(language: Language) -> _Compiled:
     )
 
 
+_DIGITS_OF_A_DATE = re.compile(r"\d\s*[-./]|\d(?:st|nd|rd|th)\b", re.IGNORECASE)
+_LETTERS = re.compile(r"[a-z]+")
+
+
+def may_speak_of_a_day(text: str) -> bool:
+    """False only where `find_dates` finds nothing: a text in ASCII without a word for time and without dates in digits.
+
+    Twenty times as fast.
+    """
+    return (
+        not text.isascii()
+        or _DIGITS_OF_A_DATE.search(text) is not None
+        or not _words_for_time().isdisjoint(_LETTERS.findall(text.lower()))
+    )
+
+
+@cache
+def _words_for_time() -> frozenset[str]:
+    """A word of every month, weekday, unit and relative day of the calendars: the longest where they are several words."""
+    tables = ((c.months, c.weekdays, c.offsets, c.units) for c in _CALENDARS.values())
+    vocabulary = (_LETTERS.findall(word.lower()) for found in tables for table in found for word in table)
+    return frozenset({max(words, key=len) for words in vocabulary if words} | {"weekend", "weekends", "fin", "ende"})
+
+
 def _written(text: str, said: date, words: _Calendar, language: Language) -> Iterator[DateMention]:
     compiled = _compiled(language)
     if not compiled.hint.search(text):

@@ -26,7 +26,7 @@ COARSE_TICK_NS = 2_000_000_000
 BUSY_SECONDS = 0.5
 KEPT_RECORDS = 20
 
-_NAMES = ("HOME", "TZ", "MEMORY_DIR", "SESSIONS_DIR", "READ_ONLY_MODE", "OPENROUTER_API_KEY")
+_NAMES = ("HOME", "TZ", "CLAUDE_CONFIG_DIR", "MEMORY_DIR", "SESSIONS_DIR", "READ_ONLY_MODE", "OPENROUTER_API_KEY")
 _PREFIXES = ("OPENCLAW_", "LLM_", "OBSERVER_", "REFLECTOR_", "TOTAL_RECALL_", "DREAM_", "EMBEDDING_")
 _LINE_END = "\x1f"
 
@@ -82,15 +82,19 @@ def record(
     try:
         if any("\n" in line for line in lines):
             raise ValueError("a path with a line end")
-        if not all(_has_settled(mtime_ns, begun_ns) for _, _, _, mtime_ns in kept + asked):
+        if not all(has_settled(mtime_ns, begun_ns) for _, _, _, mtime_ns in kept + asked):
             raise ValueError("changed a moment ago")
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
-        with open(temporary, "w", encoding="utf-8", errors="surrogateescape", newline="\n") as stream:  # noqa: PTH123
-            stream.write("\n".join(lines))
+        with open(temporary, "wb", opener=_privately) as stream:
+            stream.write("\n".join(lines).encode("utf-8", "surrogateescape"))
         os.replace(temporary, path)  # noqa: PTH105
         _keep_newest(os.path.dirname(path))  # noqa: PTH120
     except (OSError, ValueError):
         forget(argv)
+
+
+def _privately(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
 def forget(argv: Sequence[str]) -> None:
@@ -105,7 +109,7 @@ def forget(argv: Sequence[str]) -> None:
 
 def stamp(path: str) -> None:
     """Leave the time of this run, in seconds since 1970, where `status` and other tools look for it. Raises OSError."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         os.ftruncate(handle, 0)
         os.write(handle, b"%d\n" % time.time())
@@ -172,6 +176,7 @@ def _same_answer(rest: str) -> bool:
     try:
         db = sqlite3.connect(f"file:{place}?mode=ro", uri=True, timeout=BUSY_SECONDS)
         try:
+            db.execute("PRAGMA trusted_schema = OFF")
             return repr(db.execute(query).fetchone()) == answer
         finally:
             db.close()
@@ -187,7 +192,7 @@ def _keep_newest(folder: str, count: int = KEPT_RECORDS) -> None:
         os.unlink(path)  # noqa: PTH108
 
 
-def _has_settled(mtime_ns: int, begun_ns: int) -> bool:
+def has_settled(mtime_ns: int, begun_ns: int) -> bool:
     """Whether the next change of a path with this time will give it another time."""
     tick_ns = COARSE_TICK_NS if mtime_ns % 1_000_000_000 == 0 else TICK_NS
     return not begun_ns - tick_ns < mtime_ns <= time.time_ns() + tick_ns

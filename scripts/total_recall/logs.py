@@ -10,6 +10,8 @@ from datetime import datetime
 from pathlib import Path
 
 from total_recall import __version__
+from total_recall.confined import NO_LINK
+from total_recall.harmless import printable
 
 ROTATE_BYTES = 1_000_000
 KEPT = 3
@@ -20,11 +22,10 @@ def append(path: Path, at: datetime, line: str) -> str | None:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _rotate(path)
-        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | NO_LINK, 0o600)
         try:
-            os.write(
-                handle, f"{at.isoformat(timespec='seconds')} {' '.join(line.split())}\n".encode("utf-8", "replace")
-            )
+            said = " ".join(printable(line).split())
+            os.write(handle, f"{at.isoformat(timespec='seconds')} {said}\n".encode("utf-8", "replace"))
         finally:
             os.close(handle)
     except OSError as error:
@@ -43,10 +44,13 @@ def _rotate(path: Path) -> None:
             newer.replace(older)
 
 
-def bug_report(error: Exception) -> str:
-    """Write the traceback of a bug to a new file for the owner's eyes alone; returns its path. Raises OSError."""
-    handle, path = tempfile.mkstemp(prefix="total-recall-", suffix=".log")
-    with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as stream:
-        stream.write(f"total-recall {__version__}, Python {sys.version}\n")
-        traceback.print_exception(error, file=stream)
+def bug_report(error: Exception) -> str | None:
+    """Write the traceback of a bug to a new file for the owner's eyes alone; returns its path, None without a place."""
+    try:
+        handle, path = tempfile.mkstemp(prefix="total-recall-", suffix=".log")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as stream:
+            stream.write(f"total-recall {__version__}, Python {sys.version}\n")
+            traceback.print_exception(error, file=stream)
+    except OSError:
+        return None
     return path

@@ -39,6 +39,7 @@ class Spec:
 
 
 WORKSPACE = "OPENCLAW_WORKSPACE"
+HOSTS = "TOTAL_RECALL_HOSTS"
 _COUNT = "a whole number from 1 to 1000000"
 _MODEL = "a model name as the provider writes it"
 
@@ -54,12 +55,16 @@ SPECS: tuple[Spec, ...] = (
     Spec("OBSERVER_FALLBACK_MODEL", "", _MODEL, "asked when the observer's model fails"),
     Spec("REFLECTOR_MODEL", "", _MODEL, "the reflector's model"),
     Spec("REFLECTOR_FALLBACK_MODEL", "", _MODEL, "asked when the reflector's model fails"),
+    Spec("EMBEDDING_MODEL", "", _MODEL, "recall also finds by meaning, with this model's /embeddings"),
+    Spec("EMBEDDING_BASE_URL", "", "an http or https URL", "where EMBEDDING_MODEL is; default: LLM_BASE_URL"),
+    Spec("EMBEDDING_API_KEY", "", "the endpoint's key", "sent to EMBEDDING_BASE_URL only", secret=True),
     Spec("OBSERVER_LOOKBACK_MIN", "15", _COUNT, "minutes that a quiet trickle of messages may wait"),
     Spec("OBSERVER_MORNING_LOOKBACK_MIN", "480", _COUNT, "the same for the first run of a day"),
     Spec("OBSERVER_LINE_THRESHOLD", "40", _COUNT, "new messages that make the watcher start the observer"),
     Spec("OBSERVER_COOLDOWN_SECS", "300", _COUNT, "seconds between two runs that the watcher starts"),
     Spec("REFLECTOR_WORD_THRESHOLD", "8000", _COUNT, "words in observations.md above which it is consolidated"),
     Spec("DREAM_TOKEN_TARGET", "8000", _COUNT, "tokens that the nightly consolidation aims at"),
+    Spec("DREAM_PHASE", "2", "1 or 2", "1: the nightly consolidation goes without types, chunks and patterns"),
     Spec("READ_ONLY_MODE", "false", "true or false", "the nightly consolidation only shows what it would do"),
     Spec(
         "TOTAL_RECALL_TZ",
@@ -80,6 +85,12 @@ SPECS: tuple[Spec, ...] = (
         "conversations that are kept out of memory",
     ),
     Spec(
+        HOSTS,
+        "",
+        "none, or a comma list of hosts, each with =DIRECTORY for one memory of all its projects: claude-code",
+        "hosts beside OpenClaw that are remembered; default: those that setup --host has set up",
+    ),
+    Spec(
         "TOTAL_RECALL_LOCAL_ONLY",
         "false",
         "true or false",
@@ -93,6 +104,10 @@ SPECS: tuple[Spec, ...] = (
         "6000",
         "a whole number from 500 to 1000000",
         "tokens that are compressed at a time",
+    ),
+    Spec("TOTAL_RECALL_LOG_DAYS", "400", "a whole number from 1 to 36500", "days that the log of events is kept"),
+    Spec(
+        "TOTAL_RECALL_LOG_MB", "2000", "a whole number from 10 to 1000000", "megabytes that the log of events may have"
     ),
 )
 
@@ -137,6 +152,9 @@ class Settings:
     observer_fallback_model: str | None
     reflector_model: str | None
     reflector_fallback_model: str | None
+    embedding_model: str | None
+    embedding_base_url: str | None
+    embedding_api_key: str | None = field(repr=False)
     daily_tokens: int | None
     observer_lookback_min: int
     observer_morning_lookback_min: int
@@ -144,11 +162,15 @@ class Settings:
     observer_cooldown_secs: int
     reflector_word_threshold: int
     dream_token_target: int
+    dream_phase: int
     read_only_mode: bool
     tz: tzinfo
     include: frozenset[SessionClass]
     batch_tokens: int
+    log_days: int
+    log_mb: int
     exclude: str
+    hosts: str
     local_only: bool
     shown: tuple[Shown, ...]
 
@@ -199,6 +221,9 @@ def load(
         observer_fallback_model=lookup.text("OBSERVER_FALLBACK_MODEL"),
         reflector_model=lookup.text("REFLECTOR_MODEL"),
         reflector_fallback_model=lookup.text("REFLECTOR_FALLBACK_MODEL"),
+        embedding_model=lookup.text("EMBEDDING_MODEL"),
+        embedding_base_url=lookup.url("EMBEDDING_BASE_URL"),
+        embedding_api_key=lookup.text("EMBEDDING_API_KEY"),
         daily_tokens=lookup.count("TOTAL_RECALL_DAILY_TOKENS", high=10**12)
         if lookup.text("TOTAL_RECALL_DAILY_TOKENS")
         else None,
@@ -208,11 +233,15 @@ def load(
         observer_cooldown_secs=lookup.count("OBSERVER_COOLDOWN_SECS"),
         reflector_word_threshold=lookup.count("REFLECTOR_WORD_THRESHOLD"),
         dream_token_target=lookup.count("DREAM_TOKEN_TARGET"),
+        dream_phase=lookup.count("DREAM_PHASE", high=2),
         read_only_mode=lookup.flag("READ_ONLY_MODE"),
         tz=lookup.zone("TOTAL_RECALL_TZ") if timezone else _host_zone(host_timezone),
         include=lookup.classes("TOTAL_RECALL_SESSIONS"),
         batch_tokens=lookup.count("TOTAL_RECALL_BATCH_TOKENS", low=500),
+        log_days=lookup.count("TOTAL_RECALL_LOG_DAYS", high=36_500),
+        log_mb=lookup.count("TOTAL_RECALL_LOG_MB", low=10),
         exclude=lookup.text("TOTAL_RECALL_EXCLUDE") or "",
+        hosts=lookup.text(HOSTS) or "",
         local_only=lookup.flag("TOTAL_RECALL_LOCAL_ONLY"),
         shown=lookup.shown(),
     )

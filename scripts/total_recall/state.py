@@ -11,6 +11,7 @@ import errno
 import fcntl
 import json
 import os
+import secrets
 import shutil
 import sqlite3
 import tempfile
@@ -23,6 +24,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from total_recall.confined import NO_LINK, guard, refuse_links, refuse_programs
 from total_recall.errors import AlreadyRunning, MemoryWriteError, StoreError
 from total_recall.records import Message, ModelCall, Observation, Role, SessionClass
 
@@ -185,6 +187,38 @@ class Access:
     last: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """A message that an observation was made from. `is_kept` is False where only the fact that there was one is left.
+
+    `batch` is what it was compressed with, None before that.
+    """
+
+    row: int
+    message: Message
+    session_class: SessionClass
+    batch: str | None
+    is_kept: bool
+    forgotten_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """What is to go from the state: messages by row, observations by id, whole sessions by id.
+
+    `texts` are hashes of what was observed; nothing that was said up to `at` is observed as one of them again.
+    `changed` are values of `meta` and (run number, detail) of `runs` that have the words, as they are to be.
+    """
+
+    at: datetime
+    rows: tuple[int, ...] = ()
+    observations: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    texts: tuple[bytes, ...] = ()
+    changed: tuple[tuple[str, str], ...] = ()
+    runs: tuple[tuple[int, str], ...] = ()
+
+
 def _is_same(twin: tuple[Any, ...], row: dict[str, object], appended: bool) -> bool:
     """Whether a message is the one that stands under its id already (a skipped one is kept without its text)."""
     _, _, at, text, source = twin
@@ -252,7 +286,19 @@ _ACCESS = (
       observation TEXT PRIMARY KEY, count INTEGER NOT NULL, last_ms INTEGER NOT NULL) WITHOUT ROWID""",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _LEDGER, _MUTED, _ACCESS)
+_FORGETTING = (
+    # What is left of something forgotten: keyed hashes and numbers, no words.
+    "CREATE TABLE forgotten_text (hash BLOB PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE forgotten_message (message INTEGER PRIMARY KEY REFERENCES message(id), at INTEGER NOT NULL)",
+    "CREATE TABLE forgotten_session (session INTEGER PRIMARY KEY REFERENCES session(num), until INTEGER NOT NULL)",
+    # A forgetting that is not finished yet. It has the words, and goes last.
+    "CREATE TABLE forgetting (one INTEGER PRIMARY KEY CHECK (one = 1), plan TEXT NOT NULL)",
+    """CREATE TABLE compressed (
+      batch TEXT PRIMARY KEY, by TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID""",
+    "CREATE INDEX provenance_message ON provenance (message)",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _LEDGER, _MUTED, _ACCESS, _FORGETTING)
 """In order, append-only; `PRAGMA user_version` counts those that were applied, in the transaction that applied them."""
 
 
@@ -266,7 +312,7 @@ def sole(what: str, directory: Path, wait_seconds: float = 0.0) -> Iterator[None
     private_directory(directory)
     path = directory / f"{what}.lock"
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o600)
     except OSError as error:
         raise MemoryWriteError(f"cannot write {path}: {error.strerror}; check its owner and free space") from error
     try:
@@ -343,10 +389,11 @@ class State:
         `step` is told before and after each transaction ends. Raises MemoryWriteError when it cannot be written and
         StoreError when it is damaged or newer.
         """
+        refuse_links(directory.parent)
         private_directory(directory)
         path = directory / "state.sqlite"
         try:
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o600))
         except OSError as error:
             raise MemoryWriteError(f"cannot write {path}: {error.strerror}; check its owner and free space") from error
         with _explained(path):
@@ -379,6 +426,8 @@ class State:
 
     @classmethod
     def _migrated(cls, db: sqlite3.Connection, path: Path, step: Step = no_step) -> State:
+        guard(db)
+        refuse_programs(db, path)
         db.execute("BEGIN IMMEDIATE")
         version = db.execute("PRAGMA user_version").fetchone()[0]
         if version > len(MIGRATIONS):
@@ -557,12 +606,12 @@ class State:
     def _insert(
         self, db: sqlite3.Connection, taken: Sequence[Taken | Seen], *, appended: bool, promote_since_ms: int | None
     ) -> TakeCount:
-        rows = [self._row(item) for item in taken]
+        rows = self._without_forgotten(db, [self._row(item) for item in taken])
         if promote_since_ms is None:
             # The usual case, all new, in one call. It is taken back when one was known; a savepoint would cost more.
             newest = db.execute("SELECT coalesce(max(id), 0) FROM message").fetchone()[0]
             if db.executemany(_INSERT, rows).rowcount == len(rows):
-                seen = sum(isinstance(item, Seen) for item in taken)
+                seen = sum(row[-1] == "skipped" for row in rows)
                 return TakeCount(queued=len(rows) - seen, skipped=seen)
             db.execute("DELETE FROM message WHERE id > ?", (newest,))
         count = TakeCount()
@@ -590,10 +639,12 @@ class State:
                 return TakeCount(queued=row["status"] == "queued", skipped=row["status"] == "skipped", same_id=1)
             if _is_same(found, row, appended):
                 twin = found
-                db.execute("INSERT INTO rewritten VALUES (?, ?)", (row["digest"], twin[0]))
+                key = self._forgetting_key() if self._was_forgotten(db, twin[0]) else None
+                digest = _hidden(row["digest"], key) if key else row["digest"]
+                db.execute("INSERT OR IGNORE INTO rewritten VALUES (?, ?)", (digest, twin[0]))
             number += 1
         wanted = promote_since_ms is not None and row["at"] >= promote_since_ms
-        if wanted and twin[1] == "skipped" and row["status"] == "queued":
+        if wanted and twin[1] == "skipped" and row["status"] == "queued" and not self._was_forgotten(db, twin[0]):
             db.execute(
                 "UPDATE message SET status = 'queued', text = :text, speaker = :speaker, channel = :channel, "
                 "owner = :owner WHERE id = :message",
@@ -673,9 +724,9 @@ class State:
     def said_before(self, message: Message, count: int) -> list[Message]:
         """The last `count` messages of the same session that were said before this one, oldest first."""
         rows = self._rows(
-            f"SELECT {self._COLUMNS} WHERE m.session = ? AND m.status <> 'skipped' AND m.at < ? "
-            "ORDER BY m.at DESC, m.id DESC LIMIT ?",
-            (self._sessions[message.session_id], round(message.at.timestamp() * 1000), count),
+            f"SELECT {self._COLUMNS} WHERE m.session = (SELECT num FROM session WHERE id = ?) "
+            "AND m.status <> 'skipped' AND m.at < ? ORDER BY m.at DESC, m.id DESC LIMIT ?",
+            (message.session_id, round(message.at.timestamp() * 1000), count),
         )
         return [_queued(row).message for row in reversed(rows)]
 
@@ -718,12 +769,9 @@ class State:
                 )
             for observation in observations:
                 db.executemany(
-                    "INSERT OR IGNORE INTO provenance SELECT ?, id FROM message WHERE session = ? AND entry_id = ?",
-                    [
-                        (observation.id, self._sessions[session_id], entry_id)
-                        for session_id, entry_id in observation.sources
-                        if session_id in self._sessions
-                    ],
+                    "INSERT OR IGNORE INTO provenance SELECT ?, id FROM message "
+                    "WHERE session = (SELECT num FROM session WHERE id = ?) AND entry_id = ?",
+                    [(observation.id, *source) for source in observation.sources],
                 )
             db.execute("DELETE FROM pending")
 
@@ -738,6 +786,200 @@ class State:
                     "INSERT OR IGNORE INTO provenance SELECT ?, message FROM provenance WHERE observation = ?",
                     [(new, name) for name in old],
                 )
+
+    # --- forgetting, and where a memory comes from
+
+    def _forgetting_key(self) -> bytes | None:
+        key = self.meta(_FORGETTING_KEY)
+        return None if key is None else bytes.fromhex(key)
+
+    def _without_forgotten(self, db: sqlite3.Connection, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """The rows, those of forgotten messages without their words and under the hash that stands for them."""
+        key = self._forgetting_key()
+        if key is None:
+            return rows
+        until = dict(db.execute("SELECT session, until FROM forgotten_session").fetchall())
+        return [self._as_forgotten(db, key, row, until) for row in rows]
+
+    def _as_forgotten(
+        self, db: sqlite3.Connection, key: bytes, row: tuple[Any, ...], until: Mapping[int, int]
+    ) -> tuple[Any, ...]:
+        session, entry_id, digest, at, role, source, *_ = row
+        hidden = _hidden(digest, key)
+        known = "SELECT 1 FROM message WHERE digest = ?1 UNION ALL SELECT 1 FROM rewritten WHERE digest = ?1"
+        if at > until.get(session, -1) and db.execute(known, (hidden,)).fetchone() is None:
+            return row
+        return (session, entry_id, hidden, at, role, source, None, None, False, None, "skipped")
+
+    def _was_forgotten(self, db: sqlite3.Connection, message: int) -> bool:
+        query = (
+            "SELECT 1 FROM forgotten_message WHERE message = ?1 UNION ALL SELECT 1 FROM message m "
+            "JOIN forgotten_session f ON f.session = m.session WHERE m.id = ?1 AND m.at <= f.until"
+        )
+        return db.execute(query, (message,)).fetchone() is not None
+
+    def forgetting_key(self) -> bytes:
+        """The key of the hashes that stand for what was forgotten; made when it is first asked for."""
+        if self._forgetting_key() is None:
+            self.set_meta(_FORGETTING_KEY, secrets.token_hex(32))
+        return bytes.fromhex(cast(str, self.meta(_FORGETTING_KEY)))
+
+    def forgotten_texts(self) -> tuple[bytes, dict[bytes, int]] | None:
+        """The key, and hashes of what was forgotten, each with the last ms since 1970 that it counts for."""
+        key = self._forgetting_key()
+        return None if key is None else (key, dict(self._rows("SELECT hash, until FROM forgotten_text")))
+
+    def is_forgotten(self, session_id: str, entry_id: str) -> bool:
+        """Whether this message was forgotten."""
+        query = (
+            "SELECT 1 FROM forgotten_message f JOIN message m ON m.id = f.message JOIN session s ON s.num = m.session "
+            "WHERE s.id = ? AND m.entry_id = ?"
+        )
+        return bool(self._rows(query, (session_id, entry_id)))
+
+    def all_forgotten(self) -> tuple[frozenset[tuple[str, str]], dict[str, int]]:
+        """(Session id, entry id) of every forgotten message, and forgotten sessions with their last ms since 1970."""
+        messages = self._rows(
+            "SELECT s.id, m.entry_id FROM forgotten_message f JOIN message m ON m.id = f.message "
+            "JOIN session s ON s.num = m.session"
+        )
+        sessions = self._rows("SELECT s.id, f.until FROM forgotten_session f JOIN session s ON s.num = f.session")
+        return frozenset((session, entry) for session, entry in messages), dict(sessions)
+
+    def unfinished_forgetting(self) -> str | None:
+        """What an earlier process wrote down as to be forgotten, if it is not finished."""
+        row = self._row_of("SELECT plan FROM forgetting")
+        return None if row is None else cast(str, row[0])
+
+    def begin_forgetting(self, plan: str) -> None:
+        """Write down what is to be forgotten, on the disk before anything goes."""
+        with self._transaction(durable=True) as db:
+            db.execute("INSERT OR REPLACE INTO forgetting VALUES (1, ?)", (plan,))
+
+    def forget(self, what: Forgetting) -> None:
+        """Take the words out of the state, and leave what is needed not to take them again. Twice does it once."""
+        key, at = self.forgetting_key(), round(what.at.timestamp() * 1000)
+        with self._transaction(durable=True) as db:
+            db.executemany(
+                "INSERT OR REPLACE INTO forgotten_session SELECT num, ? FROM session WHERE id = ?",
+                [(at, name) for name in what.sessions],
+            )
+            for row in what.rows:
+                self._forget_message(db, row, key, at)
+            for table in ("provenance", "access"):
+                db.executemany(f"DELETE FROM {table} WHERE observation = ?", [(name,) for name in what.observations])
+            db.executemany("INSERT OR REPLACE INTO forgotten_text VALUES (?, ?)", [(text, at) for text in what.texts])
+            db.executemany("UPDATE meta SET value = ?2 WHERE key = ?1", what.changed)
+            db.executemany("UPDATE run SET detail = ?2 WHERE id = ?1", what.runs)
+
+    def _forget_message(self, db: sqlite3.Connection, row: int, key: bytes, at: int) -> None:
+        if db.execute("SELECT 1 FROM forgotten_message WHERE message = ?", (row,)).fetchone() is not None:
+            return
+        for (digest,) in db.execute("SELECT digest FROM rewritten WHERE message = ?", (row,)).fetchall():
+            db.execute("UPDATE OR REPLACE rewritten SET digest = ? WHERE digest = ?", (_hidden(digest, key), digest))
+        (digest,) = db.execute("SELECT digest FROM message WHERE id = ?", (row,)).fetchone()
+        db.execute(
+            "UPDATE message SET status = 'skipped', text = NULL, speaker = NULL, channel = NULL, "
+            "digest = ? WHERE id = ?",
+            (_hidden(digest, key), row),
+        )
+        db.execute("INSERT INTO forgotten_message VALUES (?, ?)", (row, at))
+
+    def end_forgetting(self) -> bool:
+        """The words go from the file itself: free pages, the log, the plan. False while another process reads it."""
+        self.begin_forgetting("")
+        with _explained(self.path):
+            self._db.execute("PRAGMA secure_delete = ON")
+            self._step("vacuum")
+            self._db.execute("VACUUM")
+            self._step("vacuumed")
+            busy = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            self._step("checkpointed")
+        if not busy:
+            with self._transaction(durable=True) as db:
+                db.execute("DELETE FROM forgetting")
+        return not busy
+
+    def grounds_of(self, observations: Sequence[str]) -> dict[str, list[Ground]]:
+        """The messages that each of these observations was made from, in time order; those without are left out."""
+        rows = self._rows(
+            f"SELECT {self._COLUMNS.partition(' FROM ')[0]}, p.observation, s.class, m.batch, f.at "
+            "FROM provenance p JOIN message m ON m.id = p.message JOIN session s ON s.num = m.session "
+            "LEFT JOIN forgotten_message f ON f.message = m.id "
+            "WHERE p.observation IN (SELECT value FROM json_each(?)) ORDER BY m.at, m.id",
+            (json.dumps(observations),),
+        )
+        found: dict[str, list[Ground]] = {}
+        for row in rows:
+            queued, (name, kind, batch, at) = _queued(row[:11]), row[11:]
+            gone = None if at is None else datetime.fromtimestamp(at / 1000, timezone.utc)
+            ground = Ground(queued.row, queued.message, kind, batch, row[6] is not None, gone)
+            found.setdefault(name, []).append(ground)
+        return found
+
+    def made_from(self, rows: Sequence[int]) -> dict[str, list[int]]:
+        """The observations that were made from these messages, each with all the messages that it was made from."""
+        found: dict[str, list[int]] = {}
+        query = (
+            "SELECT observation, message FROM provenance WHERE observation IN "
+            "(SELECT observation FROM provenance WHERE message IN (SELECT value FROM json_each(?)))"
+        )
+        for name, row in self._rows(query, (json.dumps(rows),)):
+            found.setdefault(name, []).append(row)
+        return found
+
+    def sessions_named(self, name: str) -> list[KnownSession]:
+        """The sessions with this id or key, in any case of letters."""
+        query = "SELECT id, class, key, channel, muted FROM session WHERE lower(id) = ?1 OR lower(key) = ?1"
+        rows = self._rows(query, (name.lower(),))
+        return [KnownSession(row[0], row[1], row[2], row[3], bool(row[4])) for row in rows]
+
+    def rows_of_session(self, session_id: str) -> list[int]:
+        """All messages of a session by row, also those that were only marked as seen."""
+        query = "SELECT m.id FROM message m JOIN session s ON s.num = m.session WHERE s.id = ? ORDER BY m.id"
+        return [row for (row,) in self._rows(query, (session_id,))]
+
+    def rows_between(self, since_ms: int, until_ms: int) -> list[int]:
+        """All messages said from `since_ms` and before `until_ms`, by row, also those only marked as seen."""
+        query = "SELECT id FROM message WHERE at >= ? AND at < ? ORDER BY id"
+        return [row for (row,) in self._rows(query, (since_ms, until_ms))]
+
+    def kept(self, rows: Sequence[int]) -> list[Queued]:
+        """Of these messages those whose words are still here, in time order."""
+        return [
+            _queued(row)
+            for row in self._rows(
+                f"SELECT {self._COLUMNS} WHERE m.id IN (SELECT value FROM json_each(?)) AND m.text IS NOT NULL "
+                "ORDER BY m.at, m.id",
+                (json.dumps(rows),),
+            )
+        ]
+
+    def waiting(self) -> list[int]:
+        """The messages in the queue, by row."""
+        return [row for (row,) in self._rows("SELECT id FROM message WHERE status = 'queued'")]
+
+    def metas(self) -> dict[str, str]:
+        """Every fact about this memory."""
+        return dict(self._rows("SELECT key, value FROM meta"))
+
+    def details(self) -> list[tuple[int, str]]:
+        """(number, detail) of every run that is on record."""
+        return [(number, detail) for number, detail in self._rows("SELECT id, detail FROM run")]
+
+    def record_compressed(self, batch: str, by: str, at: datetime) -> None:
+        """Note who made the observations of a batch."""
+        with self._transaction() as db:
+            values = (batch, by, round(at.timestamp() * 1000))
+            db.execute("INSERT OR REPLACE INTO compressed VALUES (?, ?, ?)", values)
+
+    def compressed_by(self, batches: Collection[str]) -> dict[str, tuple[str, datetime]]:
+        """Who made the observations of these batches, and when, as far as that was noted."""
+        rows = self._rows(
+            "SELECT batch, by, at FROM compressed WHERE batch IN (SELECT value FROM json_each(?))",
+            (json.dumps(sorted(batches)),),
+        )
+        return {batch: (by, datetime.fromtimestamp(at / 1000, timezone.utc)) for batch, by, at in rows}
 
     # --- for recall
 
@@ -844,6 +1086,15 @@ class State:
             )
             db.execute("DELETE FROM run WHERE id <= ?", ((cursor.lastrowid or 0) - keep,))
 
+    def runs_after(self, row: int) -> list[tuple[int, RunRecord]]:
+        """(Row number, run) of the runs that were recorded after that row, in order."""
+        fields = "id, command, started, ended, outcome, messages, observations, detail"
+        query = f"SELECT {fields} FROM run WHERE id > ? ORDER BY id"
+        return [
+            (n, RunRecord(command, datetime.fromisoformat(began), datetime.fromisoformat(ended), *rest))
+            for n, command, began, ended, *rest in self._rows(query, (row,))
+        ]
+
     def last_run(self, command: str) -> RunRecord | None:
         row = self._row_of(
             "SELECT command, started, ended, outcome, messages, observations, detail FROM run "
@@ -870,6 +1121,15 @@ def _queued(row: Sequence[object]) -> Queued:
         is_owner=bool(owner),
     )
     return Queued(cast(int, number), message)
+
+
+_FORGETTING_KEY = "forgetting_key"
+
+
+def _hidden(digest: int, key: bytes) -> int:
+    """What stands for the digest of a forgotten message: 63 bits that say nothing without the key."""
+    raw = blake2b(digest.to_bytes(8, "big"), key=key, digest_size=8).digest()
+    return int.from_bytes(raw, "big") >> 1
 
 
 _AGAIN = "again"

@@ -90,6 +90,10 @@ _UNSPACED_WORDS = ((_HANGUL, 0.4), (_KANA, 0.35), (_HAN, 0.6))
 """Words that a character stands for."""
 
 
+MANY_PIECES = 200
+"""From here on counting equal pieces first is faster."""
+
+
 def estimate_tokens(text: str) -> int:
     """About how many tokens a model counts for `text`.
 
@@ -103,8 +107,11 @@ def estimate_tokens(text: str) -> int:
     """
     # Counted by shape, since a text has thousands of words and a hundred shapes of them.
     shape = text.replace("?", "!").encode("ascii", "replace").translate(_TO_SHAPE)
-    pieces = Counter(_PIECE.findall(shape))
-    total = sum(count * _tokens_of(piece) for piece, count in pieces.items())
+    pieces = _PIECE.findall(shape)
+    if len(pieces) < MANY_PIECES:
+        total = sum(map(_tokens_of, pieces))
+    else:
+        total = sum(count * _tokens_of(piece) for piece, count in Counter(pieces).items())
     if not text.isascii():
         total += _tokens_beyond_ascii(text, len(text) - shape.count(b"?"))
     return math.ceil(round(total, 6))  # 0.4 + 0.4 + 0.4 is more than 1.2

@@ -27,6 +27,7 @@ def test_a_survey_has_every_part_in_order_and_changes_nothing(tmp_path: Path) ->
         "hook": "absent",
         "hook switch": "absent",
         "AGENTS.md": "not wanted",
+        "Claude Code": "not wanted",
     }
     assert computer.snapshot() == before and not (computer.workspace / "memory").exists()
     assert computer.changes() == []

@@ -110,6 +110,7 @@ def test_what_was_read_is_watched(home: Path) -> None:
         "~/.openclaw/agents",
         "~/.openclaw/workspace/.env",
         "~/backup/agents",
+        "~/.claude/settings.json",
     }
 
 

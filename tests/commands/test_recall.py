@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from total_recall import clock
-from total_recall.commands import places, recall
+from total_recall.commands import dream, places, recall, undo
 from total_recall.commands.places import Configuration, Place
 from total_recall.errors import StoreError, TotalRecallError
 from total_recall.memory.archive import Archive
@@ -17,6 +17,7 @@ from total_recall.memory.reflection import Removal
 from total_recall.recall import index as indexes
 from total_recall.recall import scoring
 from total_recall.recall.index import RecallIndex
+from total_recall.recall.memories import Synced
 from total_recall.records import Message, Observation, ObservationType
 from total_recall.state import KnownSession, State, Taken, content_digest
 
@@ -105,7 +106,7 @@ def test_the_answer_for_programs(config: Configuration, place: Place) -> None:
     assert hits[1]["boost"] == scoring.DEFAULT.superseded_factor
     assert set(hits[0]) == {
         "id", "text", "at", "type", "importance", "refers", "superseded_by", "speaker",
-        "score", "similarity", "decay", "boost", "links", "age_days", "origin", "source",
+        "score", "similarity", "decay", "boost", "links", "age_days", "origin", "source", "form", "item",
     }  # fmt: skip
 
 
@@ -217,6 +218,81 @@ def test_an_archive_that_somebody_edited_gives_what_can_be_read(config: Configur
     assert keys(ask(config, "zeppelin")) == ["zep"]
 
 
+# --- what a dream leaves behind
+
+
+def dreamt(config: Configuration, place: Place) -> None:
+    """Three notes on one topic and one on another, long ago; after a night they are in the archive."""
+    write(
+        place,
+        *(
+            noted(
+                f"roof{n}",
+                f"The roofer Marek repaired part {n} of the barn roof, {n} tiles were broken",
+                60 + n,
+                "event",
+            )
+            for n in range(1, 5)
+        ),
+        noted("boat", "The old boat was sold to Ilse for 300 EUR", 70, "event"),
+        noted("tea", "User drinks green tea", 1, "preference"),
+    )
+    dream.run(dream.Options(), config)
+
+
+def test_what_a_night_archived_is_found_once_each(config: Configuration, place: Place) -> None:
+    dreamt(config, place)
+    document = (place.memory_dir / "observations.md").read_text("utf-8")
+    assert "roof" not in document.split("Date:")[1] and "[ref: archive/" in document
+    found = ask(config, "barn roof", count=20)
+    assert len(keys(found)) == len(set(keys(found)))
+    assert {"roof1", "roof2", "roof3", "roof4"} <= set(keys(found))
+    (chunk,) = [hit for hit in found.hits if hit.filed.memory.form == "chunk"]
+    assert chunk.filed.memory.key.startswith("CHUNK-") and chunk.filed.source.startswith("archive/chunks/")
+    assert not [hit for hit in found.hits if hit.filed.memory.form == "hook"]
+    assert keys(ask(config, "who bought the boat?"))[0] == "boat"
+
+
+def test_a_hook_leads_to_what_is_archived_and_stands_for_it_where_the_archive_is_not_wanted(
+    config: Configuration, place: Place
+) -> None:
+    write(place, noted("tea", "User drinks green tea"))
+    folder = place.memory_dir / "archive" / "observations"
+    folder.mkdir(parents=True)
+    (folder / "2026-01-01.md").write_text(
+        "# Archived observations, 2026-01-01\n\n## OBS-20260101-001\n\n- Original date: 2025-12-01\n- Id: zep\n"
+        "- Reason: faded\n- Hooks: dirigible balloon; airship journey\n\n"
+        "> - 🟡 09:00 A zeppelin crossed the lake <!-- dc:id=zep dc:type=event -->\n",
+        "utf-8",
+    )
+    path = place.memory_dir / "observations.md"
+    place_of_it = "archive/observations/2026-01-01.md#OBS-20260101-001"
+    hook = f"- **Aviation**: an evening in the sky (2025-12-01). [ref: {place_of_it}]\n"
+    path.write_text(f"## Archived memories\n{hook}\n{path.read_text('utf-8')}", "utf-8")
+    assert keys(ask(config, "aviation"))[0] == "zep"  # by the hook line
+    assert keys(ask(config, "dirigible"))[0] == "zep"  # by its hooks
+    assert keys(ask(config, "zeppelin"))[0] == "zep"  # by its own words
+    live = ask(config, "aviation", archived=False)
+    assert [(hit.filed.memory.key, hit.filed.memory.form) for hit in live.hits] == [("hook OBS-20260101-001", "hook")]
+    assert "Aviation: an evening in the sky (2025-12-01)" in live.lines()[0]
+    assert ask(config, "", recent=True).payload()["open"] == []
+
+
+def test_the_word_of_the_text_counts_more_than_that_of_a_hook(config: Configuration, place: Place) -> None:
+    dreamt(config, place)
+    write(place, noted("happened", "Nothing else happened", 1))
+    assert keys(ask(config, "happened"))[0] == "happened"
+
+
+def test_what_an_undo_brought_back_is_found_where_it_stands(config: Configuration, place: Place) -> None:
+    dreamt(config, place)
+    assert any(hit.filed.memory.form == "chunk" for hit in ask(config, "barn roof").hits)
+    undo.run(undo.Options(what="dream"), config)
+    found = ask(config, "barn roof", count=20)
+    assert {hit.filed.origin for hit in found.hits} == {"live"}
+    assert {"roof1", "roof2", "roof3", "roof4"} <= set(keys(found))
+
+
 def test_transcripts_only_when_asked_for(config: Configuration, place: Place) -> None:
     write(place, noted("tea", "User drinks green tea"))
     said(place, "I like green tea a lot", "and cake")
@@ -291,7 +367,7 @@ def changes(place: Place, config: Configuration, monkeypatch: pytest.MonkeyPatch
     seen: list[tuple[int, int]] = []
     sync = RecallIndex.sync
 
-    def watched(self: RecallIndex, *given: object) -> indexes.Synced:
+    def watched(self: RecallIndex, *given: object) -> Synced:
         done = sync(self, *given)  # type: ignore[arg-type]  # as given
         seen.append((done.added, done.removed))
         return done

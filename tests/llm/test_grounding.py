@@ -288,7 +288,7 @@ def test_a_translated_line_is_not_the_conversations(said: str, line: str, passes
 
 
 def test_the_names_of_speakers_and_of_the_memory_are_known() -> None:
-    assert one("Then Priya said that she cannot come to the dinner", "Priya: I cannot come to the dinner").confidence == 0.8
+    assert one("Then Priya said that she cannot come to the dinner", "Priya: I cannot come to the dinner").confidence == 0.75
     line, said = "The dentist of Nora is moved to 16:00", "U: the dentist is moved to 16:00"
     assert one(line, said).certainty == "uncertain"
     assert checked(line, said, known=("User's daughter is Nora",)).observations[0].certainty == "implicit"

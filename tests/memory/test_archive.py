@@ -99,3 +99,8 @@ def test_an_archive_that_cannot_be_read_or_written_is_one_clear_line(tmp_path: P
     file_of(tmp_path).mkdir(parents=True)
     with pytest.raises(MemoryWriteError, match=r"cannot read .*2026-11-30.md: .*; nothing was taken out of the memory"):
         archived(tmp_path, removals_of(TEA))
+
+
+def test_blanks_and_control_characters_at_the_end_of_a_line_are_part_of_it(tmp_path: Path) -> None:
+    archived(tmp_path, removals_of("  - 🟢 09:00 odd\x1f\u3000 \t\n"))
+    assert file_of(tmp_path).read_text().endswith("> - 🟢 09:00 odd\x1f\u3000\n")

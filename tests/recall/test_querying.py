@@ -35,7 +35,7 @@ TODAY = date(2026, 11, 30)
         ("la semana pasada", ["2026-11-23 2026-11-29"]),
         ("what may I eat", []),
         ("April's number", []),
-        ("the \"last week\" song", []),
+        ('the "last week" song', []),
         ("chapter 3, verse 12", []),
     ],
 )
@@ -46,7 +46,7 @@ def test_the_times_that_are_named(asked: str, windows: list[str]) -> None:
 
 def test_the_words_for_a_time_are_not_looked_for() -> None:
     assert parse_query("which restaurant in March 2026?", TODAY).terms == ("restaur",)
-    assert parse_query("in November", TODAY).terms == ("novemb",)
+    assert parse_query("in November", TODAY).terms == ()
 
 
 @pytest.mark.parametrize(

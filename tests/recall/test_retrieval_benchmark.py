@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from model_server import ModelServer, Reply, Request, said
 
 BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks" / "retrieval.py"
 
@@ -31,7 +34,7 @@ COMPACT = [
             }
             for session, date, turns in SESSIONS
         ],
-        "qa": [{"q": QUESTION[0], "evidence": [QUESTION[1]], "category": QUESTION[2]}],
+        "qa": [{"q": QUESTION[0], "a": "Yes", "evidence": [QUESTION[1]], "category": QUESTION[2]}],
     }
 ]
 NUMBERED = [
@@ -48,7 +51,7 @@ NUMBERED = [
             **{f"session_{session[1:]}_date_time": date for session, date, _ in SESSIONS},
         },
         "qa": [
-            {"question": QUESTION[0], "evidence": [f"{QUESTION[1]}; D9:9"], "category": QUESTION[2]},
+            {"question": QUESTION[0], "answer": "Yes", "evidence": [f"{QUESTION[1]}; D9:9"], "category": QUESTION[2]},
             {"question": "without evidence", "evidence": [], "category": 5},
         ],
     }
@@ -57,7 +60,8 @@ HAYSTACK = [
     {
         "question_id": "h",
         "question": "Which kettle did I buy?",
-        "question_type": "single",
+        "answer": "the red one",
+        "question_type": "single-session-user",
         "question_date": "2026/06/20 (Sat) 10:00",
         "answer_session_ids": ["D1"],
         "haystack_session_ids": ["D1", "D2"],
@@ -70,8 +74,14 @@ HAYSTACK = [
 ]
 
 
-def figures(*arguments: str) -> dict[str, Any]:
-    done = subprocess.run([sys.executable, str(BENCHMARK), *arguments], capture_output=True, text=True, timeout=120)
+def figures(*arguments: str, **env: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARK), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, **env},
+    )
     assert done.returncode == 0, done.stderr
     (line,) = done.stdout.splitlines()
     found: dict[str, Any] = json.loads(line)
@@ -100,3 +110,54 @@ def test_ablations(tmp_path: Path) -> None:
 def test_many_made_up_memories() -> None:
     found = figures("--scale", "200", "--runs", "0")["scale"]
     assert found["memories"] == 200 and found["ms"]["p95"] > 0 and found["index_by_document"] > 0
+
+
+# --- answers
+
+
+def scripted(request: Request) -> Reply:
+    """Answers what the excerpts say, and judges by the words of the right answer."""
+    system, user = request.body["messages"][0]["content"], request.user
+    if "You judge" in system:
+        right, given = (line.partition(": ")[2] for line in user.splitlines()[1:])
+        return said("<think>no?</think>YES" if right.split()[-1].strip(".") in given else "NO")
+    return said("the red one" if "red kettle" in user else "The conversations do not say.", usage={"prompt_tokens": 9})
+
+
+def test_questions_are_answered_and_judged_by_a_model(tmp_path: Path) -> None:
+    path = tmp_path / "data.json"
+    unsaid = {
+        **HAYSTACK[0],
+        "question_id": "q_abs",
+        "question": "Which piano did I buy?",
+        "question_type": "abstention",
+    }
+    unsaid["haystack_sessions"] = [[{"role": "user", "content": "Hello", "has_answer": False}] for _ in SESSIONS]
+    wrong = {**HAYSTACK[0], "question_id": "w", "answer": "the blue"}
+    path.write_text(json.dumps([*HAYSTACK, unsaid, wrong]), "utf-8")
+    with ModelServer(scripted) as server:
+        found = figures(str(path), "--answer", LLM_BASE_URL=server.url, LLM_MODEL="m", JUDGE_MODEL="j")["answers"]
+    assert (found["model"], found["judge"], found["questions"], found["failed"]) == ("m", "j", 3, 0)
+    assert found["accuracy"] == 0.6667
+    assert found["by_category"] == {"abstention": 1.0, "single-session-user": 0.5}
+    assert server.calls("m") == server.calls("j") == 3
+    asked = next(request.user for request in server.requests if request.model == "m")
+    assert "[2026-05-08 09:00] user: I bought a red kettle yesterday" in asked
+    assert "Question, asked on 2026-06-20: Which kettle did I buy?" in asked
+    assert "the red one" not in asked
+
+
+def test_a_choice_of_questions_and_a_model_that_fails(tmp_path: Path) -> None:
+    path = tmp_path / "data.json"
+    path.write_text(json.dumps([{**HAYSTACK[0], "question_id": f"q{n}"} for n in range(5)]), "utf-8")
+    with ModelServer("http401") as server:
+        found = figures(str(path), "--answer", "--questions", "2", LLM_BASE_URL=server.url, LLM_MODEL="m")["answers"]
+    assert (found["questions"], found["failed"], found["accuracy"]) == (0, 2, 0.0)
+
+
+def test_without_a_model_it_is_said_what_to_set(tmp_path: Path) -> None:
+    path = tmp_path / "data.json"
+    path.write_text(json.dumps(HAYSTACK), "utf-8")
+    command = [sys.executable, str(BENCHMARK), str(path), "--answer"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and "LLM_BASE_URL" in done.stderr and "Traceback" not in done.stderr

@@ -85,9 +85,7 @@ def test_rare_words_tell_more() -> None:
     assert told == sorted(told, reverse=True) and told[-1] > 0
 
 
-@given(
-    met=st.floats(0, 1), met_rarity=st.floats(0, 100), asked=st.floats(0, 100), factor=st.floats(0, 10)
-)
+@given(met=st.floats(0, 1), met_rarity=st.floats(0, 100), asked=st.floats(0, 100), factor=st.floats(0, 10))
 def test_similarity_is_from_0_to_1(met: float, met_rarity: float, asked: float, factor: float) -> None:
     worth = scoring.fit(met * met_rarity if met_rarity <= asked else met * asked, met_rarity, asked)
     assert 0.0 <= worth <= 1.0

@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from total_recall.recall import scoring, searching
-from total_recall.recall.index import Memory, Origin, RecallIndex, in_memory
+from total_recall.recall import candidates, scoring
+from total_recall.recall.candidates import Wanted
+from total_recall.recall.index import RecallIndex, in_memory
+from total_recall.recall.memories import Memory, Origin
 from total_recall.recall.querying import Query, parse_query
 from total_recall.recall.scoring import DEFAULT, Parameters, Used
-from total_recall.recall.searching import Hit, Meaning, Uses, Wanted, no_use, search
+from total_recall.recall.searching import Hit, Meaning, Uses, no_use, search
 from total_recall.records import ObservationType
 
 NOW = datetime(2026, 11, 30, 21, 0, tzinfo=timezone.utc)
@@ -320,7 +322,7 @@ def test_an_archived_old_fact_leads_to_the_live_new_one() -> None:
 
 
 def test_where_words_are_everywhere_the_rare_one_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searching, "READ_AT_MOST", 50)
+    monkeypatch.setattr(candidates, "READ_AT_MOST", 50)
     dice = random.Random(1)
     many = [told(f"m{n}", f"project update {dice.random()}", n / 10) for n in range(300)]
     index = filed(*many, told("a", "project update about the zeppelin", 100))
@@ -342,3 +344,33 @@ def test_whatever_is_asked_the_factors_keep_their_ranges(texts: list[str], quest
         assert 0 < hit.similarity <= 1 and DEFAULT.decay_floor <= hit.decay <= 1 and 0 <= hit.links <= 1
         assert DEFAULT.superseded_factor <= hit.boost <= (1 + DEFAULT.use_limit) * DEFAULT.time_factor
         assert hit.score == pytest.approx(hit.similarity * hit.decay * hit.boost)
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [("what did we do last March?", {"march"}), ("지난 3월에 뭐 했어?", {"march"}), ("last week?", {"week"})],
+)
+def test_a_question_about_a_time_alone_gives_what_was_then(question: str, found: set[str]) -> None:
+    index = in_memory()
+    memories = [
+        Memory("march", "The kitchen was painted", datetime(2026, 3, 14, 9, tzinfo=timezone.utc)),
+        Memory("week", "Nora came by", datetime(2026, 11, 25, 9, tzinfo=timezone.utc)),
+        Memory("words", "User saw the last march of the penguins", datetime(2026, 7, 1, tzinfo=timezone.utc)),
+    ]
+    index.sync("file", "live", (1,), memories)
+    now = datetime(2026, 11, 30, 12, tzinfo=timezone.utc)
+    hits = search(index, parse_query(question, now.date()), Wanted(), now=now)
+    assert {hit.filed.memory.key for hit in hits} == found
+
+
+def test_where_nothing_was_said_then_the_words_count() -> None:
+    index = in_memory()
+    index.sync(
+        "file",
+        "live",
+        (1,),
+        [Memory("song", "User likes the song March 2019", datetime(2026, 7, 1, tzinfo=timezone.utc))],
+    )
+    now = datetime(2026, 11, 30, 12, tzinfo=timezone.utc)
+    hits = search(index, parse_query("in March 2019", now.date()), Wanted(), now=now)
+    assert [hit.filed.memory.key for hit in hits] == ["song"]

@@ -36,7 +36,9 @@ def test_agents_that_may_not_be_listed_are_an_error_that_says_so() -> None:
 
 
 def test_both_generations_are_looked_for_files_first(store: Home) -> None:
-    assert [source.location.name for source in store.sources()] == ["sessions", "openclaw-agent.sqlite"]
+    assert [source.location.name for source in store.sources()] == [
+        "sessions", "openclaw-agent.sqlite", "openclaw.sqlite",
+    ]  # fmt: skip
     assert {source.agent for source in store.sources()} == {"main"}
 
 

@@ -24,6 +24,13 @@ OBSERVED = ("main", "direct", "group", "explicit")
 LONG_TEXT = "Here is a long text. " + " ".join(f"word{number}" for number in range(5200))
 SILENT = ("NO_REPLY", "HEARTBEAT_OK", "ANNOUNCE_SKIP", "REPLY_SKIP", "[assistant turn failed before producing content]")
 
+REFUSED = {
+    "openclaw-2026.7.1": [LONG_TEXT],
+    "openclaw-2026.7.1-upgraded-to-2026.9.6": [LONG_TEXT],
+    "openclaw-2026.9.6": [LONG_TEXT, "should auto compact"],
+}
+"""What the host refused, because the compaction before it failed: it is in no transcript, only among the host's runs."""
+
 Message = tuple[str, str, str, str]
 """Session id, entry id, role, text."""
 
@@ -69,6 +76,15 @@ def stored(home: Home) -> Iterator[tuple[str, list[dict[str, Any]]]]:
                 yield session_id, [json.loads(plain or zstandard.decompress(packed)) for plain, packed in rows]
 
 
+def refused_by(home: Home) -> set[str]:
+    """The ids of the runs that failed, read without any of the code under test."""
+    path = home.root / "state" / "openclaw.sqlite"
+    if not path.exists():
+        return set()
+    with closing(sqlite3.connect(path)) as db:
+        return {row[0] for row in db.execute("SELECT run_id FROM task_runs WHERE status IN ('failed', 'timed_out')")}
+
+
 def replies(home: Home) -> dict[tuple[str, str], str]:
     """What the assistant really said in sessions that count, by session and entry id."""
     observed = {session["sessionId"] for session in expected(home) if session["class"] in OBSERVED}
@@ -97,8 +113,17 @@ def taken(home: Home, role: str) -> dict[tuple[str, str], str]:
 
 def test_exactly_what_the_person_typed_is_taken_as_typed(labelled: Home) -> None:
     labelled.read()
-    assert taken(labelled, "user") == typed(labelled)
+    refused = refused_by(labelled)
+    found = taken(labelled, "user")
+    assert {place: text for place, text in found.items() if place[1] not in refused} == typed(labelled)
     assert labelled.counted() == {}
+
+
+def test_what_was_refused_is_taken_too(labelled: Home) -> None:
+    labelled.read()
+    refused = refused_by(labelled)
+    found = {entry_id: text for (_, entry_id), text in taken(labelled, "user").items() if entry_id in refused}
+    assert sorted(found.values()) == sorted(REFUSED.get(labelled.root.name, []))
 
 
 def test_exactly_the_real_replies_are_taken(labelled: Home) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from total_recall.arguments.dream import day
 from total_recall.arguments.values import Commands, agent, dry_run
 
 
@@ -17,9 +18,11 @@ def add(commands: Commands) -> None:
 
     undoing = commands.add_parser(
         "undo",
-        help="take the last reflection back",
-        description="Put back what a reflection took out, keep what came since.",
+        help="take the last reflection, or a night, back",
+        description="Put back what a reflection or a night (dream) took out, keep what came since. Without a day the "
+        "newest one is undone.",
     )
-    undoing.add_argument("what", choices=["reflect"], help="what to undo")
+    undoing.add_argument("what", choices=["reflect", "dream"], help="what to undo")
+    undoing.add_argument("day", nargs="?", type=day, metavar="DATE", help="dream: all nights of this day: 2026-12-01")
     dry_run(reflecting)
     agent(reflecting, undoing)

@@ -18,7 +18,7 @@ def add(commands: Commands) -> None:
         "--since",
         type=moment,
         metavar="WHEN",
-        help="also take what was marked as seen, from then on: 36h, 7d, 2026-11-28",
+        help="also take what was marked as seen, from then on: 36h, 7d, yesterday, 2026-11-28",
     )
     when.add_argument("--all", action="store_true", help="also take everything that was marked as seen")
     observing.add_argument("--session", metavar="ID", help="only this session, the whole of it")

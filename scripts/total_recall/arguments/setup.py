@@ -22,6 +22,14 @@ def add(commands: Commands) -> None:
     setting_up.add_argument(
         "--agents-md", action="store_true", help="add a line to AGENTS.md, for hosts that take no hook"
     )
+    setting_up.add_argument(
+        "--host",
+        dest="hosts",
+        action="append",
+        choices=["claude-code"],
+        default=[],
+        help="remember the sessions of this host too, a memory a project",
+    )
     removing = commands.add_parser(
         "uninstall",
         help="take out what setup made; the memory stays",

@@ -83,8 +83,8 @@ def _window(config: Configuration, wanted: Wanted, state: State, now: datetime) 
         config.settings.include,
         config.host.main_key,
         session_id=wanted.session_id,
-        keeps_out=keeps_out(_rules(config.settings.exclude)),
-        redact=_redacting(state),
+        keeps_out=keeps_out(rules(config.settings.exclude)),
+        redact=redacting(state),
     )
     asked = 0 if wanted.everything else milliseconds(wanted.since) if wanted.since else None
     if state.meta("first_run_done") is not None:
@@ -98,7 +98,7 @@ def _window(config: Configuration, wanted: Wanted, state: State, now: datetime) 
     return replace(window, since_ms=since_ms, promote_since_ms=asked if begun is not None else None), True
 
 
-def _redacting(state: State) -> Callable[[str], str]:
+def redacting(state: State) -> Callable[[str], str]:
     """Takes secrets out of a text; the same secret has the same placeholder as long as the state lives."""
     name = state.meta(PLACEHOLDER_KEY)
     if name is None:
@@ -108,7 +108,7 @@ def _redacting(state: State) -> Callable[[str], str]:
     return lambda text: redact(text, placeholder).text
 
 
-def _rules(exclude: str) -> tuple[Rule, ...]:
+def rules(exclude: str) -> tuple[Rule, ...]:
     try:
         return parse_rules(exclude)
     except ValueError as error:

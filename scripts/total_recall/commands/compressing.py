@@ -130,6 +130,7 @@ def compressor(
 
         def by_rules(batch: Batch) -> tuple[Observation, ...]:
             tally.add(OFFLINE, notes)
+            state.record_compressed(batch.id, OFFLINE, clock.now())
             return offline.compress(batch, tz=settings.tz)
 
         yield by_rules, False
@@ -147,6 +148,7 @@ def compressor(
         def by_model(batch: Batch) -> tuple[Observation, ...]:
             done = observer.compress(batch, knowledge_of(store, clock.now(), settings.tz))
             tally.add(done.by, done.notes)
+            state.record_compressed(batch.id, done.by, clock.now())
             return done.observations
 
         yield by_model, True

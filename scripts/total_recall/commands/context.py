@@ -72,12 +72,18 @@ def run(options: Options, config: Configuration | None = None) -> Result:
     config = config or places.configure()
     place = places.find(config, now, options.agent)[0]
     today = now.astimezone(config.settings.tz).date()
-    context, _ = _built(place.memory_dir, today, options.budget_tokens, CHARACTER_LIMIT)
+    limit = CHARACTER_LIMIT if place.host == places.OPENCLAW else place.context_characters
+    context, _ = _built(place.memory_dir, today, options.budget_tokens, limit)
     return Result(place.memory_dir, options.budget_tokens, context)
 
 
 def write_ready_made(
-    memory_dir: Path, today: date, *, budget_tokens: int = BUDGET_TOKENS, step: Step = no_step
+    memory_dir: Path,
+    today: date,
+    *,
+    budget_tokens: int = BUDGET_TOKENS,
+    characters: int = READY_CHARACTERS,
+    step: Step = no_step,
 ) -> Context:
     """Bring `.total-recall/context.txt` of a memory up to date, and return what it holds.
 
@@ -86,7 +92,7 @@ def write_ready_made(
     `today` is the user's day. Raises MemoryWriteError, StoreError when the file that is there cannot be read.
     """
     while True:
-        context, document = _built(memory_dir, today, budget_tokens, READY_CHARACTERS)
+        context, document = _built(memory_dir, today, budget_tokens, characters)
         _write(memory_dir / OWN_DIRECTORY / READY_MADE, context.text.encode(), step)
         # Another process may have changed the document since, and written its text before ours replaced it.
         if MemoryStore(memory_dir).read().sha256 == document:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import TypeVar
 
 from total_recall import clock
-from total_recall.commands import doctor_host, doctor_memory, places
+from total_recall.commands import doctor_claude, doctor_host, doctor_memory, places
 from total_recall.commands.doctor_databases import OlderFormat, state_of
 from total_recall.commands.doctor_findings import Finding, Findings, Host, Kept, Machine, Memory, failure
 from total_recall.commands.places import Configuration
@@ -47,6 +48,7 @@ CHECKS = Checks(
         ("time zone", doctor_host.time_zone),
         ("skill", doctor_host.copies_of_the_skill),
         ("set-up", doctor_host.installed_parts),
+        ("Claude Code", doctor_claude.retention),
         ("model", doctor_host.model),
         ("online", doctor_host.model_answers),
     ),
@@ -57,8 +59,11 @@ CHECKS = Checks(
         ("database", doctor_memory.databases),
         ("leftover", doctor_memory.leftovers),
         ("last run", doctor_memory.last_run),
+        ("project", doctor_claude.foreign),
     ),
     kept=(
+        # Before the stores are looked through: that takes what is new, if only in a copy.
+        ("retention", doctor_claude.at_risk),
         ("store", doctor_memory.stores),
         ("unfinished write", doctor_memory.unfinished_write),
         ("watching", doctor_memory.watcher),
@@ -125,10 +130,15 @@ def _findings(options: Options, config: Configuration | None) -> Iterator[Findin
     except TotalRecallError as error:
         yield failure("store", error)
         return
+    many = [place for place in found if place.host != places.OPENCLAW] if options.agent is None else []
     for place in found:
         memory = Memory(place, config, now)
-        yield from _made(CHECKS.memory, memory)
-        yield from _of_state(memory)
+        checked = chain(_made(CHECKS.memory, memory), _of_state(memory))
+        # Of hundreds of projects only what is wrong is told.
+        yield from (each for each in checked if place not in many or each.level in ("warning", "error"))
+    if many:
+        said = f"{len(many)} with a memory; for all about one: doctor --project DIR"
+        yield Finding("projects", "ok", said)
 
 
 def _of_state(memory: Memory) -> Iterator[Finding]:

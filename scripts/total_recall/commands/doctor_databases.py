@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from total_recall.clock import from_epoch_ms
+from total_recall.confined import guard
 from total_recall.errors import StoreError
 from total_recall.sessions.openclaw_sqlite import NEWEST_ROW
 from total_recall.state import MIGRATIONS, State
@@ -49,6 +50,7 @@ def read_only(path: Path) -> Iterator[sqlite3.Connection]:
     uri = f"file:{quote(os.fsencode(path.resolve()))}?mode=ro{'&immutable=1' if is_still else ''}"
     with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)) as db:
         db.execute("PRAGMA query_only = 1")
+        guard(db)
         yield db
 
 
@@ -119,6 +121,7 @@ def host_database(path: Path) -> HostDatabase | None:
     try:
         with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)) as db:
             db.execute("PRAGMA query_only = 1")
+            guard(db)
             newest = db.execute(NEWEST_ROW).fetchone()
             columns = {row[1] for row in db.execute("PRAGMA table_info(schema_meta)")}
             wanted = [name if name in columns else "NULL" for name in ("schema_version", "app_version")]

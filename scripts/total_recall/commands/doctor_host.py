@@ -137,6 +137,9 @@ def openclaw_json(host: Host) -> Findings:
     if found.problem:
         problem = found.problem.removesuffix(": OpenClaw's defaults are assumed")
         yield Finding("openclaw.json", "error", problem, "mend it (`openclaw doctor` checks it), or its permissions")
+    elif host.config.is_alone:
+        said = f"there is no OpenClaw here; what is ours is in {host.config.settings.workspace}"
+        yield Finding("openclaw.json", "ok", said)
     elif not path.exists():
         yield Finding(
             "openclaw.json",
@@ -232,7 +235,7 @@ def copies_of_the_skill(host: Host) -> Findings:
             yield Finding("skill", "warning", f"{said} ({_version_in(found[0])})", "run setup of the one you want")
         else:
             yield Finding("skill", "ok", f"{found[0]} ({_version_in(found[0])})")
-    if not told:
+    if not told and not config.is_alone:
         yield Finding("skill", "note", f"no agent has it among its skills; this is {PROGRAM.parent}")
 
 

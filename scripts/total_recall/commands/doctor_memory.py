@@ -30,6 +30,7 @@ from total_recall.commands.doctor_findings import (
 from total_recall.commands.doctor_host import advice, is_within_reach, room
 from total_recall.commands.observe import LAST_RUN
 from total_recall.commands.observing import counted
+from total_recall.commands.places import OPENCLAW
 from total_recall.memory.document import parse
 from total_recall.memory.store import MemoryStore
 from total_recall.sessions.openclaw_sqlite import SOURCE as SQLITE
@@ -53,7 +54,7 @@ SHOWN = 5
 def folders(memory: Memory) -> Findings:
     """The workspace and the memory directory: there, ours, for us alone, and writable."""
     workspace, directory = memory.place.workspace, memory.place.memory_dir
-    if not workspace.is_dir():
+    if not workspace.is_dir() and memory.place.host == OPENCLAW and not memory.config.is_alone:
         yield Finding(
             "workspace", "warning", f"{workspace} is not there", "start OpenClaw once, or set OPENCLAW_WORKSPACE"
         )
@@ -224,7 +225,7 @@ def stores(kept: Kept) -> Findings:
     seen = [source for source in sources if os.path.lexists(source.location)]
     for source in seen:
         yield from _store(source, memory)
-    if not seen:
+    if not seen and memory.place.sources:
         where = ", ".join(str(source.location) for source in sources) or str(memory.config.locations.state_dir)
         said = f"there is no session to read: nothing at {where}"
         fix = "start OpenClaw once as this user; if it lives elsewhere, set OPENCLAW_STATE_DIR or SESSIONS_DIR"
@@ -350,7 +351,12 @@ def unfinished_write(kept: Kept) -> Findings:
 
 
 def watcher(kept: Kept) -> Findings:
-    """Whether a watcher is at work: the kernel ends its lock when it ends, however it ends."""
+    """Whether a watcher is at work: the kernel ends its lock when it ends, however it ends.
+
+    None watches projects of other hosts, nor where there is no OpenClaw.
+    """
+    if kept.memory.place.host != OPENCLAW or kept.memory.config.is_alone:
+        return
     record = kept.state.last_run("watch")
     since = f", started {local(record.started, kept.memory.config.settings.tz)}" if record else ""
     if is_held(kept.memory.place.own_dir / "watcher.lock"):
@@ -382,6 +388,9 @@ def ledger(kept: Kept) -> Findings:
 
 def recoveries(kept: Kept) -> Findings:
     """Evidence that the host's hook fires: the runs that it starts leave a record."""
+    if kept.memory.config.is_alone or kept.memory.place.host != OPENCLAW:
+        # Every project would have to have had such a session.
+        return
     records = [r for r in (kept.state.last_run(name) for name in ("recover", "flush")) if r is not None]
     if records:
         last = max(records, key=lambda record: record.ended)

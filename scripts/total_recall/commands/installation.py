@@ -36,7 +36,7 @@ WATCH = ("watch",)
 LAUNCHER = "total-recall"
 USUAL_PATH = "/usr/bin:/bin"
 """Where cron looks for programs, and everybody else too."""
-_AS_THEY_ARE = ("XDG_DATA_HOME", "XDG_CACHE_HOME", "TZ")
+_AS_THEY_ARE = ("XDG_DATA_HOME", "XDG_CACHE_HOME", "TZ", "CLAUDE_CONFIG_DIR")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +102,15 @@ class Plan:
 class Wanted:
     """What a person asked for. `commands` are those of this version.
 
-    Without a `scheduler` it is the one that is in use, else the best one here. `openclaw` is the path of its command.
+    Without a `scheduler` it is the one that is in use, else the best one here. `openclaw` is the path of its command,
+    `hosts` are those beside OpenClaw whose sessions are to be remembered.
     """
 
     commands: Collection[str]
     scheduler: Scheduler | None = None
     openclaw: str | None = None
     agents_md: bool = False
+    hosts: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,10 @@ class Tools:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Everything that the plans are made from. `host` is all of openclaw.json; `crontab` is None when there is none."""
+    """Everything that the plans are made from. `host` is all of openclaw.json; `crontab` is None when there is none.
+
+    `places` are the memories of OpenClaw's agents, `hosts` the others whose sessions are remembered.
+    """
 
     config: Configuration
     places: tuple[Place, ...]
@@ -139,6 +144,7 @@ class Scene:
     crontab_problem: str | None
     uid: int
     user: str
+    hosts: tuple[str, ...] = ()
 
     @property
     def locations(self) -> Locations:
@@ -170,7 +176,7 @@ def look(config: Configuration, wanted: Wanted) -> Scene:
 
     Raises StoreError when the record of an earlier set-up or the stores' folder cannot be read.
     """
-    found = tuple(places.find(config, clock.now()))
+    found = tuple(places.own(config, clock.now()))
     record = setup_record.load(found[0].own_dir)
     tools = _tools(config.locations, wanted.openclaw)
     text, problem = _crontab(tools)
@@ -189,6 +195,7 @@ def look(config: Configuration, wanted: Wanted) -> Scene:
         crontab_problem=problem,
         uid=os.getuid(),
         user=_account()[0],
+        hosts=tuple(dict.fromkeys((*record.hosts, *(one.host.name for one in config.others), *wanted.hosts))),
     )
 
 

@@ -14,7 +14,7 @@ from total_recall.commands.installation import FileChange, Plan, Run
 from total_recall.commands.part_files import HOOK_FILES, LOCATION, without_agents_line
 from total_recall.commands.setup_record import CRONTAB, Change, Record, digest, mode_of
 from total_recall.errors import TotalRecallError
-from total_recall.host import crontab, openclaw_hooks, systemd
+from total_recall.host import claude_config, crontab, openclaw_hooks, systemd
 from total_recall.host.programs import run
 from total_recall.state import private_directory
 
@@ -121,6 +121,8 @@ def _without_ours(target: str, now: bytes | None, known: Change | None) -> bytes
         return now if is_others else before
     if Path(target).name == ".env":
         return now
+    if Path(target).name == "settings.json":
+        return _claude_without_ours(target, now, before)
     if Path(target).name == "AGENTS.md":
         return _left(without_agents_line(now), now, before)
     if openclaw_hooks.HOOK.encode() not in now:
@@ -130,6 +132,13 @@ def _without_ours(target: str, now: bytes | None, known: Change | None) -> bytes
         said = f'{target} is not plain JSON: take "{openclaw_hooks.HOOK}" out of hooks.internal.entries by hand'
         raise TotalRecallError(said)
     return left
+
+
+def _claude_without_ours(target: str, now: bytes, before: bytes | None) -> bytes | None:
+    try:
+        return claude_config.without_hooks(now, before) if claude_config.has_hooks(now) else now
+    except TotalRecallError as error:
+        raise TotalRecallError(f"{target} is {error}") from error
 
 
 def _crontab_without_ours(now: bytes, before: bytes | None) -> bytes | None:

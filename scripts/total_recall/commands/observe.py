@@ -15,9 +15,10 @@ from functools import partial
 from pathlib import Path
 
 from total_recall import clock, gate, logs
-from total_recall.commands import context, places, reflect
-from total_recall.commands.capturing import Captured, capture, capture_alone
+from total_recall.commands import context, forget_work, places, reflect, settling
+from total_recall.commands.capturing import Captured, capture, capture_alone, milliseconds
 from total_recall.commands.compressing import Compress, Tally, compressor
+from total_recall.commands.logging_events import ingest_beside
 from total_recall.commands.observing import Idle as Idle
 from total_recall.commands.observing import MemoryRun as MemoryRun
 from total_recall.commands.observing import Options as Options
@@ -25,6 +26,7 @@ from total_recall.commands.observing import Result as Result
 from total_recall.commands.observing import counted, sentence
 from total_recall.commands.places import Configuration, Place
 from total_recall.commands.working import Work, cut_queue, may_ask
+from total_recall.confined import NO_LINK
 from total_recall.errors import AlreadyRunning, MemoryWriteError, StoreError, TotalRecallError
 from total_recall.memory.commit import finish_pending
 from total_recall.memory.store import MemoryStore
@@ -47,14 +49,15 @@ def run(options: Options, config: Configuration | None = None, compress: Compres
     now, begun_ns = clock.now(), time.time_ns()
     config = config or places.configure()
     _require_a_known_workspace(config)
-    found = places.find(config, now, options.agent)
+    asked_ms = 0 if options.everything else milliseconds(options.since) if options.since else None
+    found = places.find(config, now, options.agent, since_ms=asked_ms)
     problems = Problems()
     gate.forget(options.argv)
     runs = []
     failed: list[TotalRecallError] = []
     for place in found:
         try:
-            runs.append(observe_memory(place, config, options, compress, now, problems))
+            runs.append(_observe_if_new(place, config, options, compress, now, problems, begun_ns))
         except (MemoryWriteError, StoreError) as error:
             # One agent's memory must not keep the others from being served.
             failed.append(error)
@@ -64,6 +67,30 @@ def run(options: Options, config: Configuration | None = None, compress: Compres
     said = tuple(_all_problems(config, found, problems))
     idle = None if said else _idle(options, config, found, runs, begun_ns)
     return Result(tuple(runs), said, options.dry_run, idle)
+
+
+def _observe_if_new(
+    place: Place,
+    config: Configuration,
+    options: Options,
+    compress: Compress | None,
+    now: datetime,
+    problems: Problems,
+    begun_ns: int,
+) -> MemoryRun:
+    """A project's memory is opened only where something changed: there may be hundreds of them."""
+    is_plain = place.host != places.OPENCLAW and options == Options(argv=options.argv)
+    today = now.astimezone(config.settings.tz).date()
+    if is_plain and settling.is_settled(place, today):
+        settling.stamp(place.memory_dir / LAST_RUN)
+        return MemoryRun(place.memory_dir, 0, 0, 0, (), 0, False, ())
+    if not options.dry_run:
+        places.serve(config, place)
+    before = sum(problems.counts.values())
+    done = _logged(observe_memory(place, config, options, compress, now, problems), place, config, options, now)
+    if is_plain and not (done.waiting or done.notes) and sum(problems.counts.values()) == before:
+        settling.settle(place, today, begun_ns)
+    return done
 
 
 def observe_memory(
@@ -130,6 +157,8 @@ def _observe(
 ) -> MemoryRun:
     work = Work(state, store, config.settings.tz, step)
     if store is not None:
+        if forget_work.finish(place, state, store, config.settings.tz):
+            work.notes.append("a forgetting that had been cut short is finished")
         work.done(finish_pending(state, store, step))
     if compress is not None:
         work.through(cut_queue(state, config.settings, options, now), compress)
@@ -168,6 +197,23 @@ def _observe(
     )
 
 
+def _logged(done: MemoryRun, place: Place, config: Configuration, options: Options, now: datetime) -> MemoryRun:
+    """The log of events is brought up to date too; what is wrong with it does no harm to the memory.
+
+    What is wrong with the stores was told when they were read for the memory.
+    """
+    if options.command != "observe" or options.dry_run:
+        return done
+    try:
+        ingested = ingest_beside(place, config, now, Problems())
+    except (MemoryWriteError, StoreError) as error:
+        return replace(done, notes=(*done.notes, f"the log of events was not brought up to date: {error}"))
+    if ingested is None:
+        return done
+    more = ("the log of events has more to read; the next runs go on",) if ingested.more else ()
+    return replace(done, notes=(*done.notes, *ingested.notes, *more))
+
+
 def _require_a_known_workspace(config: Configuration) -> None:
     """An unreadable `openclaw.json` must not start a second memory in the default workspace."""
     if config.host.problem and not places.is_certain(config):
@@ -178,8 +224,14 @@ def _require_a_known_workspace(config: Configuration) -> None:
 def _all_problems(config: Configuration, found: Sequence[Place], problems: Problems) -> list[str]:
     said = [config.host.problem] if config.host.problem else []
     if not any(watched.ino for place in found for source in place.sources for watched in source.watches()):
-        said.append(f"no session store under {config.locations.state_dir / 'agents'}: has OpenClaw run for this user?")
+        said.append(_no_store(config))
     return said + problems.lines()
+
+
+def _no_store(config: Configuration) -> str:
+    if config.is_alone:
+        return f"nothing was said yet in {' or '.join(one.host.name for one in config.others)}"
+    return f"no session store under {config.locations.state_dir / 'agents'}: has OpenClaw run for this user?"
 
 
 def _idle(
@@ -195,7 +247,8 @@ def _idle(
     states = [watch(place.own_dir / f"state.sqlite{end}") for place in found for end in ("", "-wal")]
     stamps = tuple(str(place.memory_dir / LAST_RUN) for place in found)
     tomorrow = (clock.now().astimezone(config.settings.tz) + timedelta(days=1)).replace(hour=0, minute=0, second=0)
-    return Idle((*config.watches, *watches, *states, *documents), stamps, begun_ns, int(tomorrow.timestamp()))
+    seen = (*config.watches, *config.unserved, *watches, *states, *documents)
+    return Idle(seen, stamps, begun_ns, int(tomorrow.timestamp()))
 
 
 def _fail_if_blind(found: Sequence[Place], problems: Problems) -> None:
@@ -225,7 +278,7 @@ def _leave_traces(
         gate.stamp(str(place.memory_dir / LAST_RUN))
         if not _is_as_stamped(place) or state.meta(CONTEXT_DAY) != today.isoformat():
             document = store.read().sha256
-            context.write_ready_made(place.memory_dir, today)
+            context.write_ready_made(place.memory_dir, today, characters=place.context_characters)
             state.set_meta(CONTEXT_DAY, today.isoformat())
             _write_private(place.memory_dir / LAST_HASH, f"{document}\n")
     except OSError as error:
@@ -252,5 +305,5 @@ def _is_as_stamped(place: Place) -> bool:
 
 def _write_private(path: Path, text: str) -> None:
     """A file for the owner's eyes alone; raises OSError."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "w") as stream:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NO_LINK, 0o600), "w") as stream:
         stream.write(text)

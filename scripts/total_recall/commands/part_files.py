@@ -1,4 +1,4 @@
-"""The parts that are files: the folders, `.env`, the hook with its switch, the line in AGENTS.md."""
+"""The parts that are files: the folders, `.env`, the hooks with their switches, the line in AGENTS.md."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 from total_recall.commands.installation import FileChange, Part, Plan, Run, Scene, State
 from total_recall.commands.places import OWN_DIRECTORY
 from total_recall.commands.setup_record import digest, mode_of, read
-from total_recall.host import openclaw_cli, openclaw_hooks, textblock
+from total_recall.errors import TotalRecallError
+from total_recall.host import claude_config, openclaw_cli, openclaw_hooks, textblock
 from total_recall.host.openclaw_hooks import HOOK
 from total_recall.host.textblock import Markers
 from total_recall.settings import SPECS
@@ -18,6 +19,10 @@ LOCATION = "total-recall.json"
 """Beside the hook's handler: where the program is."""
 HOOK_FILES = ("HOOK.md", "handler.js", "package.json")
 RESTART = "a Gateway that is running takes the hook up at its next start: openclaw gateway restart"
+CLAUDE_CODE = "Claude Code"
+CLAUDE_COMMAND = "{program} 2>/dev/null || :"
+"""Whatever becomes of the program, the host is not disturbed: exit code 0, and no word on stderr."""
+NEXT_SESSION = "a session of Claude Code that is open takes the hooks up when it is started again"
 BUNDLED = "boot-md, bootstrap-extra-files, command-logger, session-memory and what lies in the hooks folder"
 
 _LINE = (
@@ -177,3 +182,35 @@ def without_agents_line(content: bytes) -> bytes:
     """AGENTS.md without our lines."""
     return textblock.without_block(content, AGENTS_MARKERS)
 
+
+def claude_command(scene: Scene) -> str:
+    """What the host runs at each event."""
+    return CLAUDE_COMMAND.format(program=scene.call.shell(claude_config.HOOK))
+
+
+def claude_hooks(scene: Scene) -> Plan:
+    """The hooks at a session's start and end, and before a compaction. Everything else in the file stays as it is."""
+    path = claude_config.settings_path(scene.locations.env, scene.locations.home)
+    where = str(path)
+    if claude_config.HOST not in scene.hosts:
+        return Plan(Part(CLAUDE_CODE, "not wanted", where, "`setup --host claude-code` remembers its sessions too"))
+    if not scene.call.launcher.is_file():
+        return Plan(Part(CLAUDE_CODE, "impossible", where, f"{scene.call.launcher} is missing: install the skill"))
+    content = read(path)
+    command = claude_command(scene)
+    try:
+        now = claude_config.switch(content, command)
+        if now == "on":
+            off = "disableAllHooks is on there: no hook runs" if claude_config.are_off(content) else ""
+            return Plan(Part(CLAUDE_CODE, "present", where, off))
+        wanted = claude_config.with_hooks(content, command)
+    except TotalRecallError as error:
+        return Plan(Part(CLAUDE_CODE, "impossible", where, f"{path} is {error}"))
+    mode = mode_of(path)
+    if mode is not None and not mode & 0o222:
+        said = f"{path} is read-only; make it writable (chmod u+w) or add the hooks by hand: {command}"
+        return Plan(Part(CLAUDE_CODE, "impossible", where, said))
+    state: State = "drifted" if now == "off" or scene.record.change_of(where) else "absent"
+    change = FileChange(where, wanted, seen=digest(content))
+    does = (f"add hooks for {', '.join(claude_config.EVENTS)} to {path}",)
+    return Plan(Part(CLAUDE_CODE, state, where), does, files=(change,), notes=(NEXT_SESSION,))

@@ -186,6 +186,9 @@ def watcher(scene: Scene) -> Plan:
     """The daemon that observes as soon as enough was said, where something here keeps daemons running."""
     if not scene.watches or not scene.call.launcher.is_file():
         return Plan(Part("watcher", "not wanted", "", "this installation has no watcher"))
+    if scene.config.is_alone:
+        said = "the host's hooks and the schedule observe its sessions"
+        return Plan(Part("watcher", "not wanted", "", said))
     if scene.scheduler == "none":
         return _no_watcher(scene)
     detail = "observes as soon as enough was said"

@@ -18,6 +18,7 @@ PARTS: tuple[tuple[str, Callable[[Scene], Plan]], ...] = (
     ("hook", part_files.hook),
     ("hook switch", part_files.switch),
     ("AGENTS.md", part_files.agents_line),
+    (part_files.CLAUDE_CODE, part_files.claude_hooks),
 )
 """In the order in which they are made: OpenClaw switches on only a hook that is there."""
 

@@ -13,11 +13,14 @@ from total_recall.commands import places
 from total_recall.commands.places import Configuration
 from total_recall.commands.remembering import bring_transcripts_up_to_date, bring_up_to_date
 from total_recall.errors import TotalRecallError
+from total_recall.memory.context import harmless
 from total_recall.recall import index as indexes
-from total_recall.recall.index import Filed, Memory, Origin, RecallIndex
+from total_recall.recall.candidates import Wanted
+from total_recall.recall.index import RecallIndex
+from total_recall.recall.memories import Filed, Memory, Origin
 from total_recall.recall.querying import parse_query
 from total_recall.recall.scoring import DEFAULT, Used
-from total_recall.recall.searching import Hit, Wanted, search
+from total_recall.recall.searching import Hit, Meaning, search
 from total_recall.records import Message, ObservationType
 from total_recall.state import State
 
@@ -65,18 +68,19 @@ class Result:
     hits: tuple[Hit, ...] = ()
     recent: Recent | None = None
     why: bool = False
+    notes: tuple[str, ...] = ()
 
     def payload(self) -> dict[str, object]:
         """The fields of the JSON answer."""
         fields: dict[str, object] = {"memory_dir": str(self.memory_dir)}
         if self.recent is None:
-            return {**fields, "hits": [_hit_fields(hit) for hit in self.hits]}
+            return {**fields, "hits": [_hit_fields(hit) for hit in self.hits], "notes": list(self.notes)}
         return {
             **fields,
             "open": [_memory_fields(memory) for memory in self.recent.open],
             "decisions": [_memory_fields(memory) for memory in self.recent.decisions],
             "said": [
-                {"at": m.at.isoformat(), "by": m.speaker or m.role, "text": m.text, "session": m.session_id}
+                {"at": m.at.isoformat(), "by": _by(m), "text": harmless(m.text), "session": m.session_id}
                 for m in self.recent.said
             ],
         }
@@ -85,9 +89,8 @@ class Result:
         """The answer for a person."""
         if self.recent is not None:
             return _recent_lines(self.recent, self.today)
-        if not self.hits:
-            return ["Nothing was found."]
-        return [line for hit in self.hits for line in _hit_lines(hit, self.today, self.why)]
+        found = [line for hit in self.hits for line in _hit_lines(hit, self.today, self.why)]
+        return [*(found or ["Nothing was found."]), *(f"note: {note}" for note in self.notes)]
 
 
 def run(options: Options, config: Configuration | None = None) -> Result:
@@ -113,19 +116,33 @@ def run(options: Options, config: Configuration | None = None) -> Result:
                 return Result(place.memory_dir, here.date(), recent=recent)
             if options.sessions:
                 bring_transcripts_up_to_date(index, state, tz)
+            notes: list[str] = []
             hits = search(
                 index,
                 parse_query(options.query, here.date()),
                 _wanted(options, here),
                 now=here,
                 uses=partial(_uses, state, now),
+                meaning=_meaning(config, state, now, index, notes),
             )
-            return Result(place.memory_dir, here.date(), tuple(hits), why=options.why)
+            return Result(place.memory_dir, here.date(), tuple(hits), why=options.why, notes=tuple(notes))
 
         result = indexes.using(place.own_dir, ask)
         if options.touch and (used := list(_used(result.hits))):
             state.record_access(used, now)
     return result
+
+
+def _meaning(
+    config: Configuration, state: State, now: datetime, index: RecallIndex, notes: list[str]
+) -> Meaning | None:
+    """What finds by meaning, where a model is set for it. It tells `notes` what a person should know."""
+    if config.settings.embedding_model is None:
+        return None
+    # HTTP and all that comes with it take longer to import than a question takes.
+    from total_recall.commands import meaning
+
+    return meaning.Meanings(config.settings, state, now, notes).of(index)
 
 
 def _wanted(options: Options, here: datetime) -> Wanted:
@@ -174,7 +191,7 @@ def _recent_lines(recent: Recent, today: date) -> list[str]:
     sections = (
         ("Goals and what is coming up", [f"{_when(m, today)}  {_shortened(m.text)}" for m in recent.open]),
         ("Last decisions and preferences", [f"{_when(m, today)}  {_shortened(m.text)}" for m in recent.decisions]),
-        ("Last said", [f"{m.speaker or m.role}: {_shortened(m.text)}" for m in recent.said]),
+        ("Last said", [f"{_by(m)}: {_shortened(m.text)}" for m in recent.said]),
     )
     lines = [line for head, said in sections if said for line in ("", head, *(f"  {text}" for text in said))]
     return lines[1:] or ["Nothing was noted yet."]
@@ -199,6 +216,8 @@ def _hit_fields(hit: Hit) -> dict[str, object]:
         "age_days": round(hit.age_days, 2),
         "origin": hit.filed.origin,
         "source": hit.filed.source,
+        "form": hit.filed.memory.form,
+        "item": hit.filed.memory.item,
         **_memory_fields(hit.filed.memory),
     }
 
@@ -206,20 +225,20 @@ def _hit_fields(hit: Hit) -> dict[str, object]:
 def _memory_fields(memory: Memory) -> dict[str, object]:
     return {
         "id": memory.key,
-        "text": memory.text,
+        "text": harmless(memory.text),
         "at": memory.at.isoformat() if memory.at else None,
         "type": memory.kind,
         "importance": memory.importance,
         "refers": memory.refers.isoformat() if memory.refers else None,
         "superseded_by": memory.superseded_by,
-        "speaker": memory.speaker,
+        "speaker": memory.speaker and harmless(memory.speaker),
     }
 
 
 def _hit_lines(hit: Hit, today: date, why: bool) -> Iterator[str]:
     memory = hit.filed.memory
     day = memory.at.date() if memory.at else None
-    speaker = f"{memory.speaker}: " if memory.speaker else ""
+    speaker = f"{harmless(memory.speaker)}: " if memory.speaker else ""
     label = f"[superseded by {memory.superseded_by}] " if memory.superseded_by else ""
     age = f", {_distance(day, today)}" if day else ""
     when = day.isoformat() if day else "undated"
@@ -236,7 +255,9 @@ _SOURCES: Mapping[Origin, str] = {"live": "memory", "archived": "archive", "tran
 def _named(filed: Filed) -> str:
     if filed.origin == "transcript":
         return filed.memory.group.removeprefix("said in ")
-    return f"{filed.memory.kind or 'untyped'} {filed.memory.key} in {filed.source}"
+    memory = filed.memory
+    item = f" ({memory.item})" if memory.item and memory.item != memory.key else ""
+    return f"{memory.kind or 'untyped'} {memory.key}{item} in {filed.source}"
 
 
 def _distance(day: date, today: date) -> str:
@@ -247,6 +268,10 @@ def _distance(day: date, today: date) -> str:
     return f"{counted} ago" if day < today else f"in {counted}"
 
 
+def _by(message: Message) -> str:
+    return harmless(message.speaker) if message.speaker else message.role
+
+
 def _shortened(text: str) -> str:
-    line = " ".join(text.split())
+    line = harmless(text)
     return line if len(line) <= SHOWN_CHARACTERS else line[: SHOWN_CHARACTERS - 1] + "…"

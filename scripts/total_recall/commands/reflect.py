@@ -228,7 +228,7 @@ def reflect_memory(
             done = _reflected(place, settings, options, ask, now, today, state, store, step)
             if done.was_due:
                 _leave_traces(place, state, done, now)
-                context.write_ready_made(place.memory_dir, today)
+                context.write_ready_made(place.memory_dir, today, characters=place.context_characters)
             return done
     except AlreadyRunning as running:
         return MemoryReflection(place.memory_dir, was_due=False, notes=(str(running),))

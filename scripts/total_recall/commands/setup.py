@@ -31,6 +31,7 @@ class Options:
     scheduler: Scheduler | None = None
     openclaw: str | None = None
     agents_md: bool = False
+    hosts: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +85,10 @@ def run(options: Options, ask: Ask, config: Configuration | None = None) -> Resu
     Raises TotalRecallError when openclaw.json cannot be read or the answer is no, StoreError when the record of an
     earlier set-up cannot be read, AlreadyRunning while another setup is at work.
     """
-    config = config or places.configure()
+    config = config or places.configure(hosts=options.hosts)
     if config.host.problem:
         raise TotalRecallError(f"{config.host.problem.partition(': OpenClaw')[0]}; mend it and run setup again")
-    wanted = Wanted(options.commands, options.scheduler, options.openclaw, options.agents_md)
+    wanted = Wanted(options.commands, options.scheduler, options.openclaw, options.agents_md, options.hosts)
     scene = look(config, wanted)
     planned = plans(scene)
     found = tuple(plan.part for plan in planned)
@@ -128,7 +129,7 @@ def _carried_out(scene: Scene, planned: Sequence[Plan]) -> tuple[list[str], list
     """(The parts that were made or mended, what failed.)"""
     can = not any(plan.part.name == "schedule" and plan.part.state == "impossible" for plan in planned)
     scheduler = scene.scheduler if can else scene.record.scheduler
-    record = replace(scene.record, scheduler=scheduler, agents_md=scene.agents_md)
+    record = replace(scene.record, scheduler=scheduler, agents_md=scene.agents_md, hosts=scene.hosts)
     changed: list[str] = []
     failures: list[str] = []
     for plan in planned:

@@ -36,7 +36,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One installation. `folders` were made for it, `was_on` are units of systemd that were on before it."""
+    """One installation. `folders` were made for it, `was_on` are units of systemd that were on before it.
+
+    `hosts` are those beside OpenClaw that it was made for.
+    """
 
     own_dir: Path
     scheduler: str | None = None
@@ -44,6 +47,7 @@ class Record:
     changes: tuple[Change, ...] = ()
     folders: tuple[str, ...] = ()
     was_on: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -89,6 +93,7 @@ def load(own_dir: Path) -> Record:
             changes=changes,
             folders=tuple(fields["folders"]),
             was_on=tuple(fields["was_on"]),
+            hosts=tuple(fields.get("hosts", ())),
         )
     except FileNotFoundError as error:
         if Path(error.filename) == path:
@@ -117,6 +122,7 @@ def save(record: Record) -> None:
         "changes": entries,
         "folders": list(record.folders),
         "was_on": list(record.was_on),
+        "hosts": list(record.hosts),
     }
     put(record.path, f"{json.dumps(fields, ensure_ascii=False, indent=1)}\n".encode(), 0o600)
 

@@ -196,14 +196,14 @@ def run(config: Configuration | None = None, *, cost: bool = False) -> Result:
     except StoreError as error:
         problems.append(str(error))
     settings = config.settings
-    memories = tuple(_memory(place, config) for place in found)
+    memories = tuple(memory_of(place, config) for place in found)
     return Result(
         memories,
         settings.shown,
         tuple(problems),
         memories[0].compressor if memories else _compressor(choose(settings, "observer")),
         str(settings.tz),
-        _costs(found, now, settings.tz) if cost else None,
+        costs_of(found, now, settings.tz) if cost else None,
     )
 
 
@@ -214,7 +214,7 @@ def _compressor(choice: Choice) -> str:
     return f"{', then '.join(choice.models)} at {choice.endpoint.host}, then offline{note}"
 
 
-def _costs(found: Sequence[Place], now: datetime, tz: tzinfo) -> tuple[Cost, ...]:
+def costs_of(found: Sequence[Place], now: datetime, tz: tzinfo) -> tuple[Cost, ...]:
     """Calls of the last 30 days by local day and model."""
     groups: dict[tuple[date, str], list[ModelCall]] = {}
     for place in found:
@@ -235,7 +235,8 @@ def _costs(found: Sequence[Place], now: datetime, tz: tzinfo) -> tuple[Cost, ...
     )
 
 
-def _memory(place: Place, config: Configuration) -> MemoryStatus:
+def memory_of(place: Place, config: Configuration) -> MemoryStatus:
+    """How one memory stands."""
     problems = Problems()
     document = parse(MemoryStore(place.memory_dir).read().content)
     text = "\n".join(entry.text for entry in document.observations)

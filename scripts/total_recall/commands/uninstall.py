@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from total_recall import clock, logs
-from total_recall.commands import installing, places, setup_record
+from total_recall.commands import installing, places, projects, setup_record
 from total_recall.commands.installation import Run, Scene, Wanted, data_folders, look
 from total_recall.commands.part_files import AGENTS_MARKERS
 from total_recall.commands.part_schedule import made_units
@@ -15,7 +15,7 @@ from total_recall.commands.places import Configuration
 from total_recall.commands.setup import AGREE, Ask
 from total_recall.commands.setup_record import CRONTAB
 from total_recall.errors import TotalRecallError
-from total_recall.host import crontab, launchd, openclaw_cli, openclaw_hooks, systemd, textblock
+from total_recall.host import claude_config, crontab, launchd, openclaw_cli, openclaw_hooks, systemd, textblock
 from total_recall.state import sole
 
 
@@ -149,6 +149,8 @@ def _recognised(scene: Scene) -> Iterator[str]:
         yield from (str(path) for path in sorted(folder.iterdir()) if installing.is_ours(path))
     if openclaw_hooks.switch(scene.host) != "missing":
         yield str(scene.locations.config)
+    if claude_config.is_set_up(scene.locations.env, scene.locations.home):
+        yield str(claude_config.settings_path(scene.locations.env, scene.locations.home))
     for place in scene.places:
         agents = place.workspace / "AGENTS.md"
         if textblock.has_block(setup_record.read(agents) or b"", AGENTS_MARKERS):
@@ -200,6 +202,9 @@ def _running(what: str, command: Run, *, quietly: bool = False) -> _Step:
 def _stays(scene: Scene) -> Iterator[str]:
     for place in scene.places:
         yield f"{place.memory_dir}: the memory, and {place.logs}"
+    if scene.hosts:
+        central = scene.locations.home / projects.OWN
+        yield f"{central}, and {projects.OWN} in each project: the memories of {', '.join(scene.hosts)}"
     env = scene.workspace / ".env"
     change = scene.record.change_of(str(env))
     content = setup_record.read(env)

@@ -47,6 +47,7 @@ from total_recall.commands import places
 from total_recall.commands.capturing import Wanted, capture_alone
 from total_recall.commands.places import Configuration, Place
 from total_recall.commands.watching import RETRY_SECONDS, SETTLE_SECONDS, Complaints, Pace, Rhythm, jumped
+from total_recall.confined import guard
 from total_recall.errors import AlreadyRunning, MemoryWriteError, StoreError, TotalRecallError
 from total_recall.host import sd_notify
 from total_recall.sessions import openclaw_files
@@ -368,7 +369,8 @@ class _Watcher:
             return
         bearable = StoreError if first else TotalRecallError
         try:
-            found = places.find(self._config, clock.now(), self._options.agent)
+            # Other hosts' projects are many; their hooks and the schedule serve them.
+            found = places.own(self._config, clock.now(), self._options.agent)
         except bearable as error:
             self._complain("places", str(error))
             return
@@ -628,6 +630,7 @@ def _answers_as_before(before: Watch) -> bool:
     uri = f"file:{quote(os.fsencode(before.path))}?mode=ro"
     try:
         with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)) as database:
+            guard(database)
             return repr(database.execute(before.query).fetchone()) == before.answer
     except sqlite3.Error:
         return False

@@ -109,7 +109,7 @@ class Work:
         return [
             *self.notes,
             f"no compressor could take {what}, kept word for word until one can: a bug, {type(self.bug).__name__}, "
-            f"with details in {logs.bug_report(self.bug)}",
+            f"with details in {logs.bug_report(self.bug) or 'no file: none could be written'}",
         ]
 
 

@@ -25,6 +25,8 @@ class Candidate:
     language: Language
     messages: tuple[Message, ...]
     voice: Voice
+    asked_for: bool = False
+    """The owner asked to have it remembered."""
     order: int = field(default=0)
 
 

@@ -25,7 +25,9 @@ import tenacity
 
 from total_recall import clock
 from total_recall.errors import SettingError, TotalRecallError
+from total_recall.llm import embeddings
 from total_recall.llm.catalogue import free_text_models
+from total_recall.llm.embeddings import Embedded
 from total_recall.llm.quirks import Choice, Fault, Finish, choice_of, fault_of, one_line, parsed
 from total_recall.records import ModelCall
 from total_recall.tokens import estimate_tokens
@@ -111,8 +113,16 @@ class Endpoint:
     @property
     def models_url(self) -> str:
         """Where the provider lists its models."""
+        return self._beside_chat("models")
+
+    @property
+    def embeddings_url(self) -> str:
+        """Where texts become vectors."""
+        return self._beside_chat("embeddings")
+
+    def _beside_chat(self, name: str) -> str:
         parts = urlsplit(self.chat_url)
-        path = f"{parts.path.removesuffix('/chat/completions')}/models"
+        path = f"{parts.path.removesuffix('/chat/completions')}/{name}"
         return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
 
 
@@ -270,6 +280,39 @@ class Client:
             )
         raise failed
 
+    def embed(self, model: str, texts: Sequence[str], *, deadline_seconds: float) -> Embedded:
+        """A vector for each text; asked once, and recorded whatever comes of it. Raises ModelError."""
+        started = self._monotonic()
+        call = ModelCall(at=clock.now(), purpose=embeddings.PURPOSE, model=model, outcome="ok", seconds=0.0)
+        failed: ModelError
+        try:
+            found = self._embedded(model, texts, started + deadline_seconds)
+        except _Retry as again:
+            failed = again.error
+        except ModelError as error:
+            failed = error
+        else:
+            self._record(replace(call, seconds=self._monotonic() - started, tokens_in=found.tokens))
+            return found
+        self._record(replace(call, outcome=failed.kind, seconds=self._monotonic() - started))
+        raise failed
+
+    def _embedded(self, model: str, texts: Sequence[str], ends: float) -> Embedded:
+        body = _utf8(json.dumps({"model": model, "input": list(texts), "encoding_format": "float"}, ensure_ascii=False))
+        query = _Query("POST", self.endpoint.embeddings_url, model, embeddings.PURPOSE, self._headers(), body)
+        response = self._fetch(query, ends)
+        fault = fault_of(response.status, response.headers, response.body, clock.now(), "data")
+        if fault is not None:
+            said = self._without_key(f"{fault.status}: {fault.detail}")
+            advice = _advice(fault.kind, embeddings.PURPOSE)
+            message = f"{model} at {self.endpoint.host} answered {said}; {advice}"
+            raise ModelError(model, fault.kind, message, fault)
+        found = embeddings.embedded_of(response.body, len(texts))
+        if found is None:
+            told = f"{model} at {self.endpoint.host} gave no vector for each text; check EMBEDDING_MODEL"
+            raise ModelError(model, "bad-reply", told)
+        return found
+
     def _attempt(
         self, model: str, messages: Sequence[ChatMessage], max_tokens: int, purpose: str, ends: float
     ) -> Answer:
@@ -393,8 +436,7 @@ class Client:
         }
         if self._temperature:
             request["temperature"] = 0
-        text = json.dumps(request, ensure_ascii=False)
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")
+        return _utf8(json.dumps(request, ensure_ascii=False))
 
     def _body_without_key(self, body: bytes) -> bytes:
         """A provider may quote the key back at us, in JSON also with some of its letters escaped."""
@@ -425,13 +467,32 @@ ADVICE = {
     "unreachable": "check LLM_BASE_URL and that the server runs",
 }
 """What a person can do about each kind of failure. `{setting}` names the model for the purpose."""
-MODEL_SETTINGS = {"observe": "OBSERVER_MODEL", "reflect": "REFLECTOR_MODEL"}
+MODEL_SETTINGS = {
+    "observe": "OBSERVER_MODEL", "reflect": "REFLECTOR_MODEL", embeddings.PURPOSE: "EMBEDDING_MODEL",
+}  # fmt: skip
 
 LIST = "the list of models"
 _ACCEPTED = {"Accept-Encoding": "gzip"}
 
 
+def _utf8(text: str) -> bytes:
+    """Valid UTF-8 whatever was said: half surrogates become U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")
+
+
+_EMBEDDING_ADVICE = {
+    "gone": "set EMBEDDING_MODEL to a model that this server has, and check EMBEDDING_BASE_URL",
+    "auth": "check EMBEDDING_API_KEY (or LLM_API_KEY) and that it may use this model",
+    "refused": "check EMBEDDING_BASE_URL and EMBEDDING_MODEL",
+    "bad-reply": "check that EMBEDDING_BASE_URL (or LLM_BASE_URL) names an endpoint that has /embeddings",
+    "unreachable": "check EMBEDDING_BASE_URL (or LLM_BASE_URL) and that the server runs",
+}
+"""Where it is other settings that count."""
+
+
 def _advice(kind: str, purpose: str) -> str:
+    if purpose == embeddings.PURPOSE and kind in _EMBEDDING_ADVICE:
+        return _EMBEDDING_ADVICE[kind]
     return ADVICE[kind].format(setting=MODEL_SETTINGS.get(purpose, "OBSERVER_MODEL"))
 
 

@@ -4,7 +4,8 @@
 |---|---|
 | a link, an address, a number, a day in words | the line goes |
 | nothing in common with any message, another language | the line goes |
-| an instruction to the agent that is not the owner's | the line goes |
+| an order that overrides the agent's own, or one put into the owner's mouth | the line goes |
+| another order that is not the owner's | it is told as what somebody said, an event |
 | nothing: the line copies a turn | it goes, and the rules make one of the turn |
 | nothing: it tells of a greeting, of what the assistant only confirms or offers, or repeats another line | it goes |
 | a day in ISO form | it is put right where the words tell, else the line is uncertain |
@@ -22,14 +23,20 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta, tzinfo
+from functools import lru_cache
+from typing import Literal
 
+from total_recall import taint
 from total_recall.dates import DateMention, annotate, find_dates
-from total_recall.llm import figures, offline, retelling
+from total_recall.llm import figures, offline, retelling, wording
+from total_recall.llm.candidates import speaker_of
 from total_recall.llm.prompting import spoken
 from total_recall.llm.reply import Proposed
 from total_recall.observations import certainty_of, free_id, priority_of
 from total_recall.records import Batch, Certainty, Message, Observation, ObservationType, Priority
-from total_recall.text import CJK, content_words, language_of, likeness, names, plain_line
+from total_recall.text import CJK, content_words, language_of, likeness, names, plain_line, sentences
+
+Source = Literal["owner", "assistant", "other"]
 
 TEXT_LIMIT = 400
 """Characters of an observation; a model that writes more has copied."""
@@ -50,6 +57,14 @@ REPEATED_LIKENESS = 0.6
 """A line without ground that is this like one of the memory, or of what was said before, repeats it."""
 SAID_OUTRIGHT_SHARE = 0.75
 """A line of which the owner's message holds this much was said outright."""
+ORDER_SHARE = 0.5
+"""A line that has this much of an order carries it on, whatever it left out of it."""
+ORDER_MOST = 2.9
+"""What somebody else told the agent to do matters at most so much."""
+ORDER_CHARACTERS = 20_000
+"""What stands later in a message is not looked through for orders."""
+MOST_CONFIDENCE: dict[Source, float] = {"owner": 1.0, "assistant": 0.85, "other": 0.75}
+"""How sure a line can be, by whose words it stands on."""
 SHORT_ANSWER_WORDS = 6
 """A reply to a question of at most this many content words means what it replies to."""
 
@@ -67,13 +82,6 @@ _OFFSET = re.compile(
 _WEEKS = re.compile(r"w|s|주|周|週", re.I)
 _ASKS = re.compile(r"[?？]")
 _QUOTED = re.compile(r"[\"“„«「『][^\"“”„«»「」『』]*[\"”“»」』]")
-_INSTRUCTION = re.compile(
-    r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|rules?|prompts?|above|previous|memory)\b"
-    r"|\b(?:the )?(?:assistant|agent|ai|you) (?:must|should|shall|has to|have to|is to|are to|needs? to) (?:now |always |never )"
-    r"|\byou (?:must|should|are) now\b|\b(?:assistant|agent|system)\s*:\s|[\"'](?:tool|function|name)[\"']\s*:\s*[\"']"
-    r"|<\|[a-z_]+\|>|<tool_call>|(?:이전|위의?) (?:지시|명령|규칙)\S*\s?(?:을|를)? ?(?:모두 )?무시|(?:忽略|無視|无视).{0,10}(?:指令|指示|规则)",
-    re.I,
-)
 _REPORTER = content_words(
     "user owner assistant agent said says asked told wants wanted mentioned reported requested confirmed decided stated"
 ) | content_words("사용자는 사용자가 사용자의 어시스턴트가 말했다 요청했다 했다")
@@ -101,7 +109,10 @@ class Grounded:
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """A message and what it offers. `meant` are its words and, for a short answer, those that it replies to."""
+    """A message and what it offers. `meant` are its words and, for a short answer, those that it replies to.
+
+    `owned` are the owner's own words in it, `foreign` everybody else's, those that the owner only quotes among them.
+    """
 
     message: Message
     said_on: date
@@ -109,6 +120,8 @@ class _Evidence:
     words: frozenset[str]
     meant: frozenset[str]
     numbers: frozenset[str]
+    owned: frozenset[str]
+    foreign: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +244,9 @@ def _evidence(everything: Sequence[Message], texts: Sequence[str], first: int, t
             numbers |= figures.readings(texts[at - 1])
         said_on = message.at.astimezone(tz).date()
         named = frozenset(_days_of(find_dates(texts[at], said_on)))
-        yield _Evidence(message, said_on, named, words, meant, numbers)
+        owned = content_words(taint.own_words(texts[at])) if _by_owner(message) else frozenset[str]()
+        foreign = content_words(taint.quoted_words(texts[at])) if _by_owner(message) else words
+        yield _Evidence(message, said_on, named, words, meant, numbers, owned, foreign)
 
 
 def _check(line: Proposed, basis: _Ground, tz: tzinfo, *, flat: bool) -> Observation | Message | str:
@@ -256,23 +271,33 @@ def _check(line: Proposed, basis: _Ground, tz: tzinfo, *, flat: bool) -> Observa
     if invented:
         return f"number that nobody said: {invented}"
     owner_said = _is_owners(text, basis)
-    if _INSTRUCTION.search(text) and not owner_said:
+    source = _source(text, best)
+    is_order = not owner_said and (line.type == "rule" or taint.is_order(text) or _carries_on(text, best))
+    if is_order and _is_forged(text):
         return "instruction that the owner did not give"
     copied = retelling.copied_from(said, [one.message for _, one in ranked], was_labelled=was_labelled)
     if copied:
         return copied
     if was_labelled:
         text = retelling.retold(text, best.message, language_of(text))
+    elif is_order and not taint.is_attributed(text):
+        language = language_of(text)
+        speaker = wording.quoted(language) if _by_owner(best.message) else speaker_of(best.message)
+        text = wording.said(text, speaker, language)
     doubtful = doubtful or any(not _is_said(name, basis) for name in names(text))
     doubtful = doubtful or _share(said, basis.words) < WORDED_SHARE or _has_strange_number(text, best, basis)
     refers = _refers(line, text, best, basis)
-    outright = _by_owner(best.message) and _share(said, best.meant) >= SAID_OUTRIGHT_SHARE
-    kind, confidence, certainty = _standing(line, owner_said=owner_said, outright=outright, doubtful=doubtful)
+    outright = source == "owner" and _share(said, best.meant) >= SAID_OUTRIGHT_SHARE
+    kind, confidence, certainty = _standing(
+        line, MOST_CONFIDENCE[source], owner_said=owner_said, outright=outright, doubtful=doubtful
+    )
     if kind == "rule":
         kind = retelling.rule_or_less(text, best.message)
     importance = _weighed(line, text, ranked, basis, refers, flat=flat)
     if importance is None:
         return _IDLE
+    if is_order:
+        kind, importance = "event", min(importance, ORDER_MOST)
     sources = [one.message for other, one in ranked if one is best or other >= max(share * SOURCE_SHARE, 0.01)][:3]
     return Observation(
         id="",
@@ -284,7 +309,7 @@ def _check(line: Proposed, basis: _Ground, tz: tzinfo, *, flat: bool) -> Observa
         confidence=round(confidence, 2),
         certainty=certainty,
         refers=refers,
-        supersedes=line.supersedes,
+        supersedes=() if is_order or source == "other" else line.supersedes,
         sources=tuple((m.session_id, m.entry_id) for m in sorted(sources, key=lambda m: m.at)),
     )
 
@@ -459,12 +484,43 @@ def _links(text: str) -> list[str]:
 
 def _is_owners(text: str, basis: _Ground) -> bool:
     """Whether the owner's own words found the line, and nobody else's found it clearly better."""
-    mine = content_words(text) - _REPORTER or content_words(text)
-    shares: dict[bool, float] = {True: 0.0, False: 0.0}
-    for one in basis.evidence:
-        by_owner = _by_owner(one.message)
-        shares[by_owner] = max(shares[by_owner], len(mine & one.words) / len(mine) if mine else 0.0)
-    return shares[True] >= OWNER_SHARE and shares[True] >= shares[False] / 2
+    # A day that the owner named says nothing about who wants what on it.
+    mine = {word for word in content_words(text) - _REPORTER if not any(c.isdigit() for c in word)}
+    if not mine:
+        return False
+    owned = max((len(mine & one.owned) for one in basis.evidence), default=0) / len(mine)
+    foreign = max((len(mine & one.foreign) for one in basis.evidence), default=0) / len(mine)
+    return owned >= OWNER_SHARE and owned >= foreign / 2
+
+
+def _source(text: str, best: _Evidence) -> Source:
+    """Whose words a line stands on: in the owner's message it may be somebody's whom the owner only quotes."""
+    if not _by_owner(best.message):
+        return "assistant" if best.message.role == "assistant" else "other"
+    mine = content_words(text) - _REPORTER
+    return "other" if len(mine & best.foreign) > len(mine & best.owned) else "owner"
+
+
+def _is_forged(text: str) -> bool:
+    """Whether an order poses as one that stands above all others, or as the owner's own."""
+    if taint.overrides(text):
+        return not taint.is_attempt(text)
+    return retelling.is_about_the_user(text) and taint.is_attributed(text)
+
+
+def _carries_on(text: str, best: _Evidence) -> bool:
+    """Whether a line carries on an order that stands in its message and is none of the owner's."""
+    said = spoken(best.message)
+    mine = content_words(text) - _REPORTER
+    foreign = taint.quoted_words(said) if _by_owner(best.message) else said
+    return any(len(mine & order) >= ORDER_SHARE * len(mine) for order in _orders(foreign)) if mine else False
+
+
+@lru_cache(maxsize=512)
+def _orders(text: str) -> tuple[frozenset[str], ...]:
+    """The words of each sentence that tells an agent what to do."""
+    lines = text[:ORDER_CHARACTERS].split("\n")
+    return tuple(content_words(said) for line in lines for said in sentences(line) if taint.is_order(said))
 
 
 def _weighed(
@@ -506,13 +562,14 @@ def _assistants(text: str, ranked: Sequence[tuple[float, _Evidence]], basis: _Gr
 
 
 def _standing(
-    line: Proposed, *, owner_said: bool, outright: bool, doubtful: bool
+    line: Proposed, most: float, *, owner_said: bool, outright: bool, doubtful: bool
 ) -> tuple[ObservationType, float, Certainty]:
-    """(type, confidence, certainty) after the checks."""
+    """(type, confidence, certainty) after the checks; `most` is how sure it can be."""
     kind: ObservationType = line.type or "fact"
     confidence = line.confidence
     if confidence is None:
         confidence = _CONFIDENCE[line.certainty or ("explicit" if outright else "implicit")]
+    confidence = min(confidence, most)
     if kind in OWNER_TYPES and not owner_said:
         kind = "event" if kind == "goal" else "fact"
         confidence = min(confidence, 0.6)

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta, tzinfo
 
+from total_recall import taint
 from total_recall.dates import annotate, find_dates
 from total_recall.llm import cues, wording
 from total_recall.llm.answers import answer_of, with_outcome
@@ -31,6 +32,9 @@ KEPT_SHARE = 0.2
 KEPT_FLOOR_WORDS = 80
 """At most a fifth of a batch's words are kept, but a short batch may keep this many."""
 
+ORDER_MOST = 2.9
+"""What somebody else told the agent to do matters at most so much."""
+
 _MOST_PER_REPLY = 2
 _RECENT = 8
 
@@ -38,7 +42,8 @@ _RECENT = 8
 def compress(batch: Batch, *, tz: tzinfo) -> tuple[Observation, ...]:
     """The observations of `batch` in time order, their times in `tz`; empty when nothing in it is worth keeping.
 
-    Their texts together have at most a fifth of the words of the batch, or `KEPT_FLOOR_WORDS`.
+    Their texts together have at most a fifth of the words of the batch, or `KEPT_FLOOR_WORDS`; what the owner asked to
+    have remembered comes on top of that.
     """
     kept = _within_budget(_candidates(batch, tz), batch)
     return tuple(_observations(sorted(kept, key=lambda candidate: (candidate.at, candidate.order)), tz))
@@ -132,7 +137,7 @@ def _clauses(statement: Statement) -> tuple[Statement, ...]:
 
 def _stated(statement: Statement, turn: Turn, tz: tzinfo, found: Sequence[Candidate], *, named: bool) -> Candidate:
     """A person's statement as a line of its own."""
-    speaker = speaker_of(turn.message)
+    speaker = wording.quoted(statement.language) if statement.quoted else speaker_of(turn.message)
     day = _day_to_count_from(statement, local_day(turn.message, tz), found)
     dated, refers = annotate(statement.text, day, statement.language)
     rating = rate(statement, speaker.voice, refers)
@@ -141,13 +146,28 @@ def _stated(statement: Statement, turn: Turn, tz: tzinfo, found: Sequence[Candid
         dated, refers = statement.text, None
         rating = rate(statement, speaker.voice, None)
     imperative = statement.kind == "request" or _commands(statement)
-    if statement.kind == "question":
+    is_order = speaker.voice != "owner" and _is_order(statement)
+    if is_order:
+        rating = _attempt(rating)
+    if is_order or statement.quoted:
+        text = (wording.asked if imperative else wording.said)(dated, speaker, statement.language)
+    elif statement.kind == "question":
         text = wording.asked(dated, speaker, statement.language)
     else:
         text = wording.told(dated, speaker, statement.language, imperative=imperative)
     if named and not text.startswith(wording.name_of(speaker, statement.language)):
         text = wording.said(dated, speaker, statement.language)
-    return candidate_of(text, dated, rating, refers, turn, (turn.message,))
+    candidate = candidate_of(text, dated, rating, refers, turn, (turn.message,))
+    return replace(candidate, voice=speaker.voice, asked_for=statement.remember and speaker.voice == "owner")
+
+
+def _is_order(statement: Statement) -> bool:
+    return statement.remember or taint.is_order(statement.text)
+
+
+def _attempt(rating: Rating) -> Rating:
+    """Somebody who is not the owner told the agent what to do, or what the owner wants: that happened, no more."""
+    return replace(rating, type="event", importance=min(rating.importance, ORDER_MOST))
 
 
 def _day_to_count_from(statement: Statement, said: date, found: Sequence[Candidate]) -> date:
@@ -208,6 +228,8 @@ def _of_assistant(
         dated, refers = annotate(text, day, statement.language)
         ahead = refers if refers and refers >= day else None
         rating = rate(replace(statement, text=text), "assistant", ahead, answers=asked and position == 0)
+        if _is_order(statement):
+            rating = _attempt(rating)
         told = wording.told(dated, Speaker("assistant"), statement.language)
         fresh.append(candidate_of(told, dated, rating, refers, turn, (turn.message,)))
     fresh.sort(key=lambda candidate: -candidate.rating.importance)
@@ -220,7 +242,8 @@ def _of_assistant(
 def _within_budget(candidates: list[Candidate], batch: Batch) -> list[Candidate]:
     """The best candidates that fit into a fifth of the words: the lowest rated go first, of equals the later.
 
-    A line that is too long for what is left makes room for shorter ones behind it.
+    A line that is too long for what is left makes room for shorter ones behind it. No budget drops what the owner
+    asked to have remembered.
     """
     words = sum(count_words(message.text) for message in batch.messages)
     budget = max(KEPT_FLOOR_WORDS, int(words * KEPT_SHARE))
@@ -228,7 +251,7 @@ def _within_budget(candidates: list[Candidate], batch: Batch) -> list[Candidate]
     for candidate in sorted(candidates, key=lambda c: (-c.rating.importance, c.order)):
         if candidate.rating.importance < WORTH_KEEPING:
             break
-        length = count_words(candidate.told)
+        length = 0 if candidate.asked_for else count_words(candidate.told)
         if length <= budget:
             budget -= length
             kept.append(candidate)

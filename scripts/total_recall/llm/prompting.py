@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from datetime import tzinfo
 
+from total_recall import taint
+from total_recall.harmless import printable
 from total_recall.llm.client import ChatMessage
 from total_recall.llm.wording import Speaker, name_of
 from total_recall.records import Batch, Message
@@ -56,12 +58,12 @@ def frame(
 
 
 def spoken(message: Message) -> str:
-    """What a message says, with \\n between its lines. Where the assistant reads its memory aloud, those lines are
-    left out: what is remembered already is not observed again."""
+    """What a message says, printable, with \\n between its lines. Where the assistant reads its memory aloud, those
+    lines are left out: what is remembered already is not observed again."""
     lines = _LINE_BREAKS.split(message.text.strip())
     if message.role == "assistant":
         lines = [line for line in lines if not _MEMORY_LINE.search(line)]
-    return "\n".join(lines)
+    return printable("\n".join(lines))
 
 
 def language_spoken(batch: Batch) -> Language | None:
@@ -84,13 +86,17 @@ def _needs_what_was_said_before(first: Message) -> bool:
 
 
 def _told(message: Message, tz: tzinfo, fence: str, language: Language | None) -> str:
-    """`[2026-11-30 09:12] User (telegram): …`; further lines of the message are indented, so none can pose as one."""
+    """`[2026-11-30 09:12] User (telegram): …`; further lines are indented, so none can pose as one.
+
+    What a person only quotes has `> ` before each of its lines.
+    """
     who = origin(message, language)
     if name := _name(message.speaker or "", fence):
         who += f" {name}"
     if channel := _name(message.channel or "", fence):
         who += f" ({channel})"
-    text = spoken(message).replace(fence, "…").replace("\n", "\n    ")
+    said = spoken(message)
+    text = (taint.marked(said) if message.role == "user" else said).replace(fence, "…").replace("\n", "\n    ")
     return f"[{message.at.astimezone(tz):%Y-%m-%d %H:%M}] {who}: {text}"
 
 
@@ -99,4 +105,4 @@ def _name(text: str, fence: str) -> str:
 
 
 def _one_line(text: str, fence: str) -> str:
-    return " ".join(text.replace(fence, "…").split())
+    return " ".join(printable(text).replace(fence, "…").split())

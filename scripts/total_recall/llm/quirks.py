@@ -151,8 +151,13 @@ _PARAMETER = re.compile(r"\b(max_tokens|max_completion_tokens|temperature)\b", r
 _SPACE = re.compile(r"\s+")
 
 
-def fault_of(status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> Fault | None:
-    """Why this response is no answer; None when it may be one. `headers` by lower-case name."""
+def fault_of(
+    status: int, headers: Mapping[str, str], body: bytes, now: datetime, member: str = "choices"
+) -> Fault | None:
+    """Why this response is no answer; None when it may be one. `headers` by lower-case name.
+
+    `member` is the list that an answer has.
+    """
     if 300 <= status < 400:
         return Fault("bad-reply", status, _moved(headers))
     value = parsed(body)
@@ -161,8 +166,8 @@ def fault_of(status: int, headers: Mapping[str, str], body: bytes, now: datetime
         if value is None:
             start = one_line(body.decode("utf-8", "replace"), 80)
             return Fault("bad-reply", status, _page(body) or f"not JSON: {start!r}")
-        if not isinstance(value, dict) or not isinstance(value.get("choices"), list) or not value["choices"]:
-            return Fault("bad-reply", status, "no choices in the reply")
+        if not isinstance(value, dict) or not isinstance(value.get(member), list) or not value[member]:
+            return Fault("bad-reply", status, f"no {member} in the reply")
         return None
     message, code, parameter = _told(error, body)
     status = code if isinstance(code, int) and 400 <= code < 600 else status

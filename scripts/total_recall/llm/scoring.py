@@ -179,7 +179,7 @@ def _role(text: str, language: Language) -> str:
 def _other(statement: Statement, marks: frozenset[str], answers: bool) -> tuple[ObservationType, float]:
     kind, importance = _owner(statement, marks, answers)
     ruled = kind in ("rule", "preference", "goal", "habit")
-    told: ObservationType = ("event" if "date" in marks else "fact") if ruled else kind
+    told: ObservationType = ("event" if "date" in marks or kind == "rule" else "fact") if ruled else kind
     return told, min(importance * _OTHERS_SHARE, _OTHER_MOST)
 
 

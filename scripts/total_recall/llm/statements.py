@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from total_recall import taint
 from total_recall.llm import cues
 from total_recall.records import Message
 from total_recall.text import Language, content_words, language_of, plain_line, sentences
@@ -31,13 +32,15 @@ _FRAGMENT_WORDS = 3
 class Statement:
     """One thing said: its words without filler, and what kind of saying it is.
 
-    `remember` means that the speaker asked to keep it ("remember that …").
+    `remember` means that the speaker asked to keep it ("remember that …"); `quoted` that these are not the speaker's
+    own words.
     """
 
     text: str
     kind: Kind
     language: Language
     remember: bool = False
+    quoted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +67,36 @@ def read(message: Message, default: Language = "en") -> Turn:
     typed = _ENVELOPE_TIME.sub(" ", _DIRECTIVE.sub(" ", message.text))
     language = language_of(typed, default)
     own = message.role == "assistant"
-    blocks, pasted = _own_blocks(typed[:_LONGEST_READ] if own else typed, language, all_own=own)
+    said = typed[:_LONGEST_READ] if own else taint.own_words(typed)
+    blocks, pasted = _own_blocks(said, language, all_own=own)
     found: list[Statement] = []
     choices: list[str] = []
     for block in blocks:
         choices.extend(plain_line(_unmarked(item)) for item in block.items)
         found.extend(_of_block(block, language))
-    shared = None
-    if pasted:
-        beginning = " ".join(plain_line(pasted[0]).split()[:8])
-        shared = Shared(sum(map(count_words, pasted)), beginning[:80])
-    return Turn(message, language, tuple(_joined(found)), tuple(choices), shared)
+    statements = list(_joined(found))
+    if not own and said != typed:
+        quoted, more = _quoted(taint.quoted_words(typed), language)
+        # "Here is his mail:" says nothing by itself.
+        statements = [s for s in statements if s.kind != "statement" or not s.text.endswith((":", "："))] + quoted
+        pasted += more
+    return Turn(message, language, tuple(statements), tuple(choices), _shared(pasted))
+
+
+def _quoted(text: str, default: Language) -> tuple[list[Statement], list[str]]:
+    """What a quotation says, and the parts of it that are too long to be looked at."""
+    language = language_of(text, default)
+    blocks, pasted = _own_blocks(text, language, all_own=False)
+    found = _joined([statement for block in blocks for statement in _of_block(block, language)])
+    return [replace(statement, quoted=True) for statement in found], pasted
+
+
+def _shared(pasted: list[str]) -> Shared | None:
+    """The long text; how it begins is not told where it begins with orders to an agent."""
+    if not pasted:
+        return None
+    beginning = " ".join(plain_line(pasted[0]).split()[:8])[:80]
+    return Shared(sum(map(count_words, pasted)), "…" if taint.is_order(pasted[0][:_LONGEST_OPENING]) else beginning)
 
 
 # --- what is whose ---------------------------------------------------------------------------------------------

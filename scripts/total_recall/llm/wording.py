@@ -24,6 +24,8 @@ class Speaker:
 
 
 _NAME_LIMIT = 40
+_NAME_END = re.compile(r"[\[\]<>{}:：|\r\n\x1b\x9b]")
+"""What no name has: it would pose as another line, or as a turn."""
 _ROLES = frozenset(
     {
         "user",
@@ -48,6 +50,10 @@ _OTHER: dict[Language, str] = {
 }  # fmt: skip
 _ASSISTANT: dict[Language, str] = {
     "en": "Assistant", "ko": "어시스턴트", "ja": "アシスタント", "zh": "助手", "es": "El asistente", "de": "Der Assistent", "fr": "L'assistant",
+}  # fmt: skip
+
+_QUOTED: dict[Language, str] = {
+    "en": "A quoted text", "ko": "인용된 글", "ja": "引用文", "zh": "引用的文字", "es": "Un texto citado", "de": "Ein zitierter Text", "fr": "Un texte cité",
 }  # fmt: skip
 
 _SAID: dict[Language, str] = {
@@ -101,6 +107,11 @@ _SHARED: dict[Language, str] = {
     "de": "{who} teilte einen langen Text ({count} Wörter), Anfang: „{beginning}“",
     "fr": "{who} a partagé un long texte ({count} mots) commençant par « {beginning} »",
 }  # fmt: skip
+
+
+def quoted(language: Language) -> Speaker:
+    """Whoever said what a person only quotes."""
+    return Speaker("other", _QUOTED[language])
 
 
 def told(text: str, speaker: Speaker, language: Language, *, imperative: bool = False) -> str:
@@ -196,7 +207,7 @@ _MID_SENTENCE: dict[Language, str] = {
 
 def name_of(speaker: Speaker, language: Language) -> str:
     """The name that the line shows; a stranger who calls himself "User" does not become the user."""
-    name = plain_line(speaker.name or "")[:_NAME_LIMIT].strip(" :()-–—")
+    name = plain_line(_NAME_END.split(speaker.name or "", maxsplit=1)[0])[:_NAME_LIMIT].strip(" :()-–—")
     if name and (name.casefold() not in _ROLES):
         return name
     if speaker.voice == "owner":

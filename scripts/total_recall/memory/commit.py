@@ -16,6 +16,7 @@ from total_recall.memory.line import one_line
 from total_recall.memory.raw import is_raw, raw_id, without_raw
 from total_recall.memory.reconcile import Reconciled, reconcile
 from total_recall.memory.store import MemoryStore, Replaced, Snapshot
+from total_recall.memory.traces import Tombstones
 from total_recall.records import Observation
 from total_recall.state import Pending, State, Step, no_step
 
@@ -51,7 +52,7 @@ def commit(done: Sequence[Done], state: State, store: MemoryStore, step: Step = 
     if not done:
         return Committed()
     rows = tuple((item.batch_id, item.rows) for item in done)
-    block = [observation for item in done for observation in item.observations]
+    block = _not_forgotten([observation for item in done for observation in item.observations], state)
     if not block and state.meta(RAW_LINES) is None:
         state.settle(rows)
         return Committed()
@@ -60,6 +61,15 @@ def commit(done: Sequence[Done], state: State, store: MemoryStore, step: Step = 
         named = _told_apart(block, parse(snapshot.content))
         written = _write(named, rows, snapshot, state, store, step)
     return Committed(written.observations, rescued + written.rescued)
+
+
+def _not_forgotten(block: Sequence[Observation], state: State) -> list[Observation]:
+    """The observations but for those that say what was forgotten after it had been said."""
+    forgotten = state.forgotten_texts()
+    if forgotten is None:
+        return list(block)
+    tombstones = Tombstones(*forgotten)
+    return [observation for observation in block if not tombstones.keep_out(observation)]
 
 
 def finish_pending(state: State, store: MemoryStore, step: Step = no_step) -> Committed:

@@ -29,7 +29,7 @@ from typing import Final, Literal
 
 from total_recall.decay import TTL_DAYS
 from total_recall.memory.document import Document
-from total_recall.memory.line import EMPTY_TEXT, MARKS, Entry, one_line
+from total_recall.memory.line import EMPTY_TEXT, MARKS, Entry, is_pinned, one_line
 from total_recall.memory.verification import CACHED_LINES, day_of, days_in
 from total_recall.records import ObservationType, Priority
 from total_recall.tokens import estimate_tokens
@@ -117,6 +117,10 @@ class _Unit:
         return self.entry.heading or self.entry.recorded
 
     @property
+    def is_pinned(self) -> bool:
+        return is_pinned(self.entry)
+
+    @property
     def size(self) -> int:
         return 1 + len(self.nested)
 
@@ -131,7 +135,7 @@ class _Piece:
 
     @property
     def is_always(self) -> bool:
-        return self.unit.section in ALWAYS
+        return self.unit.section in ALWAYS or self.unit.is_pinned
 
     @property
     def line(self) -> str:
@@ -225,7 +229,7 @@ def _fate(entry: Entry, parent: _Seen | None, section: Section, today: date, ids
     if entry.id in ids:
         return "repeated"
     is_detail = parent is not None and entry.type is None
-    if not is_detail and _is_over(entry, today):
+    if not is_detail and not is_pinned(entry) and _is_over(entry, today):
         return "expired"
     if parent is None or section in ALWAYS or (section == "goal" and parent.fate == "expired"):
         return None
@@ -398,7 +402,7 @@ def _in_blocks(excess: int, most: int, room: int) -> int:
 
 
 def _leaving_order(unit: _Unit) -> tuple[int, date, int]:
-    if unit.section in ALWAYS:
+    if unit.section in ALWAYS or unit.is_pinned:
         return (3 if unit.section == "rule" else 2, unit.day or date.max, unit.order)
     if unit.entry.type == "goal" or unit.day is None:
         return (1, unit.day or date.max, unit.order)
@@ -429,30 +433,10 @@ def _units_of_utf16(text: str) -> int:
 
 # --- what a text must not do
 
-_ROLES: Final = (
-    "user|assistant|system|human|ai|agent|bot|model|tool|function|developer|owner"
-    "|사용자|유저|어시스턴트|비서|시스템|도구|ユーザー|アシスタント|システム|用户|使用者|助手|系统|系統"
-    "|nutzer|benutzer|assistent|usuario|asistente|sistema|utilisateur|système"
-)
-_TURN: Final = re.compile(
-    rf"^([\W\d_]*(?:{_ROLES})(?![^\W_])[^\w:：]{{0,6}}(?:\([^()]{{0,40}}\)[^\w:：]{{0,6}})?)_*[:：]\s*", re.I
-)
 _COMMENT: Final = re.compile(r"<!--.*?(?:--!?>|\Z)", re.DOTALL)
-_HARMS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
-    (re.compile(r"[<＜](?=\s*(?:[/／!?|<＜]|\Z)|[^\W\d_])"), "‹"),
-    (re.compile("⟦"), "["),
-    (re.compile("⟧"), "]"),
-    (re.compile(r"`{3,}"), "`"),
-    (re.compile(r"~{3,}"), "~"),
-    (_TURN, r"\1 – "),
-)
-"""What would open or close an element or a host's marker, begin a code block, or look like somebody's turn."""
 
 
 @lru_cache(maxsize=CACHED_LINES)
 def harmless(text: str) -> str:
     """A text, whatever it holds, as it may stand in the context: one line, no comment, no tag, no `user:` in front."""
-    line = one_line(_COMMENT.sub(" ", text))
-    for pattern, replacement in _HARMS:
-        line = pattern.sub(replacement, line)
-    return line
+    return one_line(_COMMENT.sub(" ", text))

@@ -22,6 +22,7 @@ from total_recall.memory.line import (
     match_observation,
     read_day,
     read_observation,
+    set_field,
 )
 from total_recall.records import Observation
 
@@ -109,6 +110,18 @@ class Document:
         for day, group in groupby(in_order, key=lambda o: o.at.date()):
             document = document._with_lines(day, [format_observation(o) for o in group])
         return document
+
+    def with_line(self, day: date, line: str) -> Document:
+        """The document with an observation line, as it is, added under a day."""
+        return self._with_lines(day, [line.strip()])
+
+    def with_field(self, numbers: Collection[int], name: str, value: str | None) -> Document:
+        """The document with `dc:<name>=<value>` set on these lines (from 1), or taken away; nothing else changes.
+
+        Raises ValueError when name or value could not stand in a metadata comment.
+        """
+        lines = [set_field(line, name, value) if n in numbers else line for n, line in enumerate(self.lines, 1)]
+        return _parsed(self.bom, lines)
 
     def supersede(self, id: str, by: str) -> Document:
         """The document with `dc:superseded=<by>` set on the line with that id, and nothing else changed.

@@ -6,13 +6,14 @@ schemas/observation-format.md describes the format.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, tzinfo
 from typing import TypeVar, get_args
 
+from total_recall.harmless import inert
 from total_recall.records import Certainty, Observation, ObservationType, Priority
+from total_recall.retention import is_set
 
 MARKS: Mapping[Priority, str] = {"high": "🔴", "medium": "🟡", "low": "🟢"}
 UNTAGGED_IMPORTANCE = 5.0
@@ -38,17 +39,6 @@ _SUPERSEDED = re.compile(r"(?<!\S)dc:superseded=\S*")
 _ID = re.compile(r"[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NUMBER = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,12})?")
-
-_PREPENDED_SIGNS = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
-"""Format characters (category Cf) that are nevertheless seen: Arabic number signs and their like."""
-_JOINERS = "\u200c\u200d"
-_SELECTORS = re.compile("([\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f\U000e0100-\U000e01ef]+")
-_BREAKS = (
-    (re.compile(r"<!(?=-)"), "<! "),
-    (re.compile(r"--(?=!?>)"), "-- "),
-    (re.compile(r"dc:(?=[\w.-]+=)"), "dc: "),
-)
-"""What would open or close a comment or look like a metadata field, and the same with a space in it."""
 
 _T = TypeVar("_T")
 
@@ -111,35 +101,8 @@ def format_observation(observation: Observation) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text as it may stand in an observation line.
-
-    Line breaks and other control characters become spaces; invisible characters (zero-width, bidi
-    controls, tags) go, except joiners inside non-ASCII words and emoji; half surrogates become U+FFFD;
-    `<!--`, `-->` and `dc:name=` get a space inside. Applied twice it changes nothing more.
-    """
-    visible = "".join(_visible(text, n, character) for n, character in enumerate(text))
-    line = " ".join(_SELECTORS.sub(r"\1", visible).split())
-    for pattern, replacement in _BREAKS:
-        line = pattern.sub(replacement, line)
-    return line or EMPTY_TEXT
-
-
-def _visible(text: str, n: int, character: str) -> str:
-    if " " <= character <= "~":
-        return character
-    category = unicodedata.category(character)
-    if category in ("Cc", "Zl", "Zp"):
-        return " "
-    if category == "Cs":
-        return "\ufffd"
-    if category != "Cf" or character in _PREPENDED_SIGNS:
-        return character
-    joins = character in _JOINERS and _can_join(text[n - 1 : n]) and _can_join(text[n + 1 : n + 2])
-    return character if joins else ""
-
-
-def _can_join(neighbour: str) -> bool:
-    return neighbour > "\x7f" and unicodedata.category(neighbour)[0] in "LMS"
+    """The text as it may stand in an observation line: `harmless.inert`, and never empty."""
+    return inert(text) or EMPTY_TEXT
 
 
 def match_observation(body: str) -> re.Match[str] | None:
@@ -195,6 +158,15 @@ def read_observation(
     return entry, problems
 
 
+PINNED = "pinned"
+"""`dc:pinned=1`: the line is never archived, merged or dropped."""
+
+
+def is_pinned(entry: Entry) -> bool:
+    """Whether a person wants to keep the line for good."""
+    return is_set(entry.metadata, PINNED)
+
+
 def priority_of(importance: float) -> Priority:
     """The priority that an importance of 0-10 stands for: high from 6, medium from 3, else low."""
     return "high" if importance >= 6 else "medium" if importance >= 3 else "low"
@@ -228,6 +200,31 @@ def mark_superseded(line: str, id: str, by: str) -> str:
             start = comment.start("fields")
             return line[:start] + (marked if count else f"{fields} {mark}") + line[start + len(fields) :]
     return line
+
+
+def set_field(line: str, name: str, value: str | None) -> str:
+    """The line with `dc:<name>=<value>` in its comment that counts, or without that field; made where there is none.
+
+    Raises ValueError when name or value could not stand in a metadata comment.
+    """
+    if not _FIELD.fullmatch(f"dc:{name}={value or 0}") or "--" in f"{value}":
+        raise ValueError(f"dc:{name}={value} is no metadata field")
+    there = re.compile(rf"[ \t]*(?<!\S)dc:{re.escape(name)}=\S*")
+    mark = f"dc:{name}={value}"
+    comments = [comment for comment in _METADATA.finditer(line) if comment["end"]]
+    if not comments:
+        body = line.rstrip("\r\n")
+        end = line[len(body) :]
+        return line if value is None else f"{body.rstrip()} <!-- {mark} -->{end}"
+    comment = comments[-1]
+    fields = comment["fields"].rstrip()
+    rest = there.sub("", fields).strip()
+    new = rest if value is None else f"{rest} {mark}".strip()
+    if new:
+        start = comment.start("fields")
+        return line[:start] + new + line[start + len(fields) :]
+    # A comment that held nothing else was made for this field.
+    return line[: comment.start()].rstrip(" ") + line[comment.end() :]
 
 
 def ids_on(body: str) -> set[str]:

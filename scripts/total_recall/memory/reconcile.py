@@ -1,7 +1,8 @@
 """New observations against those that stand: what is said again, and what takes the place of something older.
 
 Careful on purpose: hiding a fact that still holds is worse than keeping one twice. A near-duplicate goes only if
-numbers, dates and negations agree; a contradiction needs the same subject, and the word "not" is none.
+numbers, dates and negations agree; a contradiction needs the same subject, and the word "not" is none. What the owner
+laid down gives way to the owner's words alone, and nothing to what is only hearsay.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Protocol
 
+from total_recall.memory.verification import OWNERS_WORDS, SUPERSEDED_BY
 from total_recall.records import Observation, ObservationType
 from total_recall.text import content_words, likeness, names, negations, numbers, plain_line
 
@@ -21,6 +23,8 @@ SAME = 0.8
 SAME_BUT_NEGATED = 0.85
 EVENT_REPEATS_WITHIN = timedelta(days=1)
 """Tonight's backup is not last week's: an event is the same one only on the same day or the next."""
+SURE = 0.8
+"""Confidence from which a line may take another's place: the owner's words and the assistant's reports have it."""
 SHORTEST = 2
 """Content words that a line needs before it can be told to be about the same thing."""
 
@@ -87,12 +91,40 @@ def reconcile(new: Sequence[Observation], standing: Sequence[Standing]) -> Recon
             continue
         kept.append(observation)
         for other in others:
-            if other.id != line.id and (_takes_the_place_of(line, other) or _was_named(observation, line, other)):
+            if other.id == line.id or not _may_replace(observation, other):
+                continue
+            if _takes_the_place_of(line, other) or _was_named(observation, line, other):
                 superseded[other.id] = line.id
         for word in _handles(line):
             by_word.setdefault(word, set()).add(len(lines))
         lines.append(line)
     return Reconciled(tuple(kept), tuple(duplicates), tuple(superseded.items()))
+
+
+class Statement:
+    """A line as it is compared with many others."""
+
+    def __init__(self, entry: Standing) -> None:
+        self._line = _line(entry.id or "", entry.text, entry.type, entry.heading, entry.refers)
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Its content words."""
+        return self._line.words
+
+    @cached_property
+    def _names_a_value(self) -> bool:
+        return bool(_values(self._line.text))
+
+    def contradicts(self, older: Statement) -> bool:
+        """Whether this, the newer line, says otherwise than the older one about the same subject."""
+        mine, theirs = self._line, older._line
+        may_differ = (
+            mine.denials != theirs.denials
+            or (self._names_a_value and older._names_a_value)
+            or (mine.refers is not None and theirs.refers is not None)
+        )
+        return may_differ and _takes_the_place_of(mine, theirs)
 
 
 def _line(name: str, text: str, kind: ObservationType | None, day: date | None, refers: date | None) -> _Line:
@@ -143,6 +175,15 @@ _CORRECTION = re.compile(
 _DENIAL_WORDS = frozenset(
     ["not", "no", "never", "none", "without", "cannot", "can't", "won't", "don't", "doesn't", "didn't", "isn't", "aren't", "wasn't", "weren't", "longer", "nicht", "kein", "keine", "nie", "nunca", "pas", "jamais", "allowed-not"]
 )
+
+
+def _may_replace(observation: Observation, other: _Line) -> bool:
+    """Whether whoever says it has a say in what stands there. Only the owner's own words are explicit."""
+    if observation.confidence < SURE:
+        return False
+    if other.type not in OWNERS_WORDS or observation.certainty == "explicit":
+        return True
+    return observation.type in SUPERSEDED_BY[other.type]
 
 
 def _denies(line: _Line, other: _Line) -> bool:

@@ -16,7 +16,7 @@ from typing import Literal
 
 from total_recall.decay import TTL_DAYS
 from total_recall.memory.document import Document
-from total_recall.memory.line import Entry, format_observation, one_line, priority_of
+from total_recall.memory.line import Entry, format_observation, is_pinned, one_line, priority_of
 from total_recall.memory.operations import Drop, Merge, Operation, Repeat, Supersede, numbers_of, renumbered
 from total_recall.memory.raw import is_raw
 from total_recall.memory.verification import (
@@ -34,7 +34,7 @@ from total_recall.memory.verification import (
     routine_words,
     subject_of,
 )
-from total_recall.records import Observation
+from total_recall.records import Observation, ObservationType
 from total_recall.text import negations
 from total_recall.tokens import count_words
 
@@ -57,6 +57,8 @@ class Removal:
     fate: Fate
     reason: str
     replaced_by: str | None = None
+    hooks: tuple[str, ...] = ()
+    kind: ObservationType | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ def open_entries(document: Document) -> tuple[Entry, ...]:
     """The observations that can be consolidated.
 
     Not those that other lines hang on (nested ones, a person's own text below), nor those in a merge conflict, nor
-    words that wait to be condensed.
+    words that wait to be condensed, nor what is pinned.
     """
     conflicts = [block for block in document.blocks if not block.hidden]
     held = document.lines_with_text_below()
@@ -100,6 +102,7 @@ def open_entries(document: Document) -> tuple[Entry, ...]:
         for entry in document.observations
         if entry.line not in held
         and not is_raw(entry.id)
+        and not is_pinned(entry)
         and not any(block.start < entry.line <= block.end for block in conflicts)
     )
 

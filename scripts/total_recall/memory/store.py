@@ -29,11 +29,13 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
+from total_recall.confined import NO_LINK, markdown_only, refuse_links
 from total_recall.errors import MemoryWriteError
 
 DOCUMENT_NAME = "observations.md"
 LOCK_TIMEOUT_SECONDS = 10.0
 KEPT_BACKUPS = 10
+BACKUPS = "observation-backups"
 
 _LOCK_POLL_SECONDS = 0.02
 _DIRECTORY_MODE = 0o700
@@ -106,6 +108,8 @@ class MemoryStore:
 
     memory_dir: Path
     step: Callable[[str], None] = _no_step
+    backups: str = BACKUPS
+    """The folder in the memory directory that backups go to."""
 
     @property
     def path(self) -> Path:
@@ -113,7 +117,7 @@ class MemoryStore:
 
     @property
     def backup_dir(self) -> Path:
-        return self.memory_dir / "observation-backups"
+        return self.memory_dir / self.backups
 
     def read(self) -> Snapshot:
         """The document now. Needs no lock and changes nothing."""
@@ -131,6 +135,7 @@ class MemoryStore:
         Raises MemoryWriteError when another process keeps the lock for `timeout_seconds`.
         """
         state_dir = self.memory_dir / ".total-recall"
+        refuse_links(self.memory_dir)
         with _explained("make", state_dir):
             self._make_directory(state_dir)
         descriptor = self._wait_for_lock(state_dir / "document.lock", timeout_seconds)
@@ -175,7 +180,7 @@ class MemoryStore:
             return Replaced(new_hash) if current.sha256 == new_hash else Changed(current, rescued)
 
     def backup(self, now: datetime, keep: int = KEPT_BACKUPS) -> Path | None:
-        """Copy the document to observation-backups/<UTC time>.md.bak and keep the newest `keep` of them.
+        """Copy the document to the backups' folder as <UTC time>.md.bak and keep the newest `keep` of them.
 
         Returns the copy, or None when there is no document. Hold the lock. `now` is aware.
         """
@@ -194,8 +199,10 @@ class MemoryStore:
     def _target(self) -> Path:
         """The file itself; the folder that a link leads to must be there (a sync folder may be offline)."""
         target = Path(os.path.realpath(self.path))
-        if self.path.is_symlink() and not target.parent.is_dir():
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target.parent))
+        if self.path.is_symlink():
+            if not target.parent.is_dir():
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target.parent))
+            markdown_only(self.path)
         return target
 
     def _make_directory(self, path: Path) -> None:
@@ -228,7 +235,7 @@ class MemoryStore:
 
     def _try_lock(self, path: Path) -> int | None:
         self.step("lock")
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK, _FILE_MODE)
         try:
             os.fchmod(descriptor, _FILE_MODE)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, time, timedelta
 from functools import lru_cache
 
-from total_recall.dates import find_dates
+from total_recall.dates import find_dates, may_speak_of_a_day
 from total_recall.decay import TTL_DAYS
 from total_recall.memory.line import Entry
 from total_recall.memory.operations import Drop, Merge, Operation, Repeat, Supersede
@@ -126,7 +126,7 @@ def days_in(text: str, said: date) -> frozenset[date]:
     """The days that a text speaks of, when it was said on `said`; of weeks and months the first day."""
     if said == date.min:
         said = date(2000, 1, 1)
-    return frozenset(mention.day for mention in find_dates(text, said))
+    return frozenset(mention.day for mention in find_dates(text, said)) if may_speak_of_a_day(text) else frozenset()
 
 
 def refusal(operation: Operation, entries: Sequence[Entry], today: date, ordinary: frozenset[str]) -> str | None:

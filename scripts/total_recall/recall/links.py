@@ -21,9 +21,7 @@ class Lender:
     is_question: bool = False
 
 
-def lent_to_neighbours(
-    lenders: Collection[Lender], beside: Beside, p: Parameters = DEFAULT
-) -> dict[int, float]:
+def lent_to_neighbours(lenders: Collection[Lender], beside: Beside, p: Parameters = DEFAULT) -> dict[int, float]:
     """What each memory gets from those around it, by number: `shares` by distance, more from a question before it."""
     lent: defaultdict[int, float] = defaultdict(float)
     for lender in lenders:

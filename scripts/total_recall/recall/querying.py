@@ -21,9 +21,9 @@ Window = tuple[date, date]
 class Query:
     """A question, taken apart.
 
-    `terms` are those of `terms.query_terms`, without the words that name a time where others remain. `phrases` stood
-    in quotation marks, folded. `words` are all words, folded, to tell people by. `windows` are the times that are
-    named: more than one where a day may lie ahead or behind.
+    `terms` are those of `terms.query_terms`, without the words that name a time: none where only a time is asked for.
+    `phrases` stood in quotation marks, folded. `words` are all words, folded, to tell people by. `windows` are the
+    times that are named: more than one where a day may lie ahead or behind.
     """
 
     text: str
@@ -69,7 +69,7 @@ def parse_query(text: str, today: date) -> Query:
     quoted = [(match.start(), match.end()) for match in _QUOTED.finditer(text)]
     spans = [s for s in spans if not any(start <= s.start < end for start, end in quoted)]
     timeless = "".join(_without(text, spans))
-    terms = query_terms(timeless) or query_terms(text)
+    terms = query_terms(timeless) or ([] if spans else query_terms(text))
     phrases = (fold(next(filter(None, match.groups()))).strip() for match in _QUOTED.finditer(text))
     return Query(
         text=text,

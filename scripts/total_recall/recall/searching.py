@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from heapq import nlargest
-from itertools import islice
 from typing import Final
 
-from total_recall.recall import links, scoring, spelling
-from total_recall.recall.index import Filed, Origin, RecallIndex, Shelf, Size
+from total_recall.recall import links, scoring
+from total_recall.recall.candidates import Candidates, Wanted, Word
+from total_recall.recall.index import RecallIndex
 from total_recall.recall.links import Lender
+from total_recall.recall.memories import Filed, Origin, Shelf, Size
 from total_recall.recall.querying import Query, tells_a_number, tells_a_time
 from total_recall.recall.scoring import DEFAULT, Parameters, Used
-from total_recall.recall.terms import fold, index_terms, is_piece, phrase_terms, tells_apart
-from total_recall.records import ObservationType
+from total_recall.recall.terms import fold, index_terms, query_terms, tells_apart
 
-POOL: Final = 150
-"""Memories that are looked at closely; the rest fits the words worse before its length is known."""
-READ_AT_MOST: Final = 10_000
-"""Occurrences that are read for one question, the rarest words first; where memories are few that is all of them."""
-LOOKED_THROUGH: Final = 4_000
-"""Candidates that are looked through for some that pass the filters."""
-LENDERS: Final = 50
-IN_TIME: Final = 150
-KIN: Final = 20
-"""Words that begin with a word of the question."""
+LENDERS: Final = 30
 RARE_IN: Final = 6
 """What more than one of so many memories have is not rare, wherever `Parameters.rare` ends."""
 CONTEXT_SATURATION: Final = 1.2
 """BM25's usual k1, for a whole session."""
-UNDATED_AGE_DAYS: Final = 3650.0
 BEHIND: Final = 0.9
 """What is superseded scores at most so much of what took its place."""
 
@@ -45,27 +35,6 @@ SHELVES: Final[Mapping[Shelf, frozenset[Origin]]] = {
     "memory": frozenset({"live", "archived"}),
     "transcript": frozenset({"transcript"}),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What may be found: by where it stands, its type, and the local days from `since` to `until`."""
-
-    count: int = 10
-    origins: tuple[Origin, ...] = ("live", "archived")
-    kind: ObservationType | None = None
-    since: date | None = None
-    until: date | None = None
-
-    def admits(self, filed: Filed) -> bool:
-        memory = filed.memory
-        if filed.origin not in self.origins or (self.kind is not None and memory.kind != self.kind):
-            return False
-        if self.since is None and self.until is None:
-            return True
-        days = [day for day in (memory.at.date() if memory.at else None, memory.refers) if day]
-        first, last = self.since or date.min, self.until or date.max
-        return any(first <= day <= last for day in days)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +70,18 @@ def search(
     p: Parameters = DEFAULT,
 ) -> list[Hit]:
     """The `wanted.count` memories that answer best, the best first. `now` is in the user's time zone."""
-    hits: list[Hit] = []
-    for shelf, origins in SHELVES.items():
-        if origins & set(wanted.origins) and index.size(shelf).memories:
-            hits += _Search(index, shelf, query, wanted, now, uses, meaning, p).hits()
-    return _best(hits, wanted.count)
+    asked = [query]
+    if not query.terms and not query.phrases:
+        # "In May" may be the title of a song, where nothing was said in that month.
+        asked.append(replace(query, terms=tuple(query_terms(query.text)), windows=()))
+    for question in asked:
+        hits: list[Hit] = []
+        for shelf, origins in SHELVES.items():
+            if origins & set(wanted.origins) and index.size(shelf).memories:
+                hits += _Search(index, shelf, question, wanted, now, uses, meaning, p).hits()
+        if hits:
+            return _best(hits, wanted.count)
+    return []
 
 
 def _best(hits: Iterable[Hit], count: int) -> list[Hit]:
@@ -116,14 +92,6 @@ def _best(hits: Iterable[Hit], count: int) -> list[Hit]:
         if other is None or (hit.filed.origin == "live" and other.filed.origin != "live"):
             chosen[hit.filed.memory.key] = hit
     return sorted(chosen.values(), key=lambda h: (-h.score, h.age_days, h.filed.number))[:count]
-
-
-@dataclass(frozen=True, slots=True)
-class _Word:
-    """A word of the question: how rare it is, and what each memory that has it counts, by number."""
-
-    rarity: float
-    times: Mapping[int, float]
 
 
 class _Search:
@@ -149,36 +117,40 @@ class _Search:
         self._p = p
         self._size: Size = index.size(shelf)
         self._origins = tuple(origin for origin in wanted.origins if origin in SHELVES[shelf])
-        self._likeness = meaning(query) if meaning else {}
+        self._likeness = meaning(query) if meaning and shelf == "memory" else {}
         self._speakers = frozenset(name for name in index.speakers() if query.words & _words_of_name(name))
-        self._counts: dict[str, int] = {}
+        self._candidates = Candidates(index, shelf, query, wanted, self._origins, self._likeness, self._speakers, p)
 
     def hits(self) -> list[Hit]:
-        words = self._words()
-        pool = self._pool(words)
+        words = self._candidates.words()
+        pool: dict[int, Filed] = {}
+        strengths: dict[int, float] = {}
+        self._join(pool, strengths, self._candidates.pool(words))
         worth = self._worth(words, pool)
-        used = self._uses([filed.memory.key for filed in pool.values()])
-        strengths = {n: scoring.strength(used.get(filed.memory.key), self._p) for n, filed in pool.items()}
         lent = self._lent(worth, strengths, pool)
-        new = self._read(number for number in lent if number not in pool)
-        pool.update(new)
-        more = self._uses([filed.memory.key for filed in new.values()])
-        strengths.update({n: scoring.strength(more.get(filed.memory.key), self._p) for n, filed in new.items()})
+        self._join(pool, strengths, self._candidates.read(number for number in lent if number not in pool))
         context = _context(words, pool)
         activation = {
             number: (worth.get(number, 0.0) + lent.get(number, 0.0)) * self._fit_of(filed, context)
             for number, filed in pool.items()
         }
+        led = self._led(pool, strengths)
+        _hand_on(led, activation, worth)
+        for hook in led:
+            del activation[hook]
         successors = self._successors(pool, strengths)
-        for number, gained in links.inherited(activation, successors).items():
-            if gained > activation.get(number, 0.0):
-                worth[number] = worth.get(number, 0.0) + gained - activation.get(number, 0.0)
-                activation[number] = gained
+        _hand_on(successors, activation, worth)
         hits = {
             number: self._hit(pool[number], value, worth.get(number, 0.0), lent.get(number, 0.0), strengths[number])
             for number, value in self._promising(activation, strengths, pool)
         }
         return list(_behind(hits, successors).values())
+
+    def _join(self, pool: dict[int, Filed], strengths: dict[int, float], new: Mapping[int, Filed]) -> None:
+        """Put memories into the pool, with what use has made of them."""
+        used = self._uses([filed.memory.key for filed in new.values()]) if new else {}
+        pool.update(new)
+        strengths.update({n: scoring.strength(used.get(filed.memory.key), self._p) for n, filed in new.items()})
 
     def _promising(
         self, activation: Mapping[int, float], strengths: Mapping[int, float], pool: Mapping[int, Filed]
@@ -195,96 +167,9 @@ class _Search:
         most = max(strengths.values(), default=1.0) * (p.time_factor if self._query.windows else 1.0)
         return [(n, activation[n]) for n, value in similar.items() if value * most >= least]
 
-    # --- candidates
-
-    def _words(self) -> list[_Word]:
-        """The words of the question that somebody used, the rarest first, as far as they can be read in time."""
-        names = {term for name in self._speakers for term in index_terms(name)}
-        asked = [term for term in self._query.terms if term not in names] or list(self._query.terms)
-        forms = [(self._forms(term), term) for term in asked]
-        rarest_first = sorted(forms, key=lambda f: self._count(f[1]) or min(map(self._count, f[0]), default=0))
-        words: list[_Word] = []
-        left = READ_AT_MOST
-        for weights, term in rarest_first:
-            if not weights and is_piece(term):
-                continue  # it may straddle a word and its particle
-            size = sum(map(self._count, weights))
-            if words and size > left:
-                break
-            left -= size
-            words.append(self._word(term, weights))
-        return words
-
-    def _word(self, term: str, weights: Mapping[str, float]) -> _Word:
-        times: dict[int, float] = {}
-        rarest = self._count(term) or max(map(self._count, weights), default=0)
-        for form, weight in weights.items():
-            if self._count(form) > READ_AT_MOST:
-                found: Mapping[int, float] = dict.fromkeys(
-                    self._index.newest_with(self._shelf, form, READ_AT_MOST), 1.0
-                )
-            else:
-                found = self._index.occurrences(self._shelf, form)
-            if weight == 1.0 and not times:
-                times.update(found)
-                continue
-            for number, count in found.items():
-                times[number] = max(times.get(number, 0.0), weight * count)
-        return _Word(scoring.rarity(rarest, self._size.memories), times)
-
-    def _forms(self, term: str) -> dict[str, float]:
-        """The term and its kin that occur, with what each counts; near spellings where nobody used any."""
-        weights = {term: 1.0} if self._count(term) else {}
-        if not term.isalpha() or is_piece(term):
-            return weights
-        if self._p.kin_weight and len(term) >= self._p.kin_letters:
-            longer = self._index.counts_from(self._shelf, term, KIN)
-            self._counts.update(longer)
-            shorter = [term[:end] for end in range(self._p.kin_letters, len(term))]
-            kin = [word for word in (*longer, *shorter) if word != term and self._count(word)]
-            weights.update(dict.fromkeys(kin, self._p.kin_weight))
-        if not weights and self._p.typo_weight:
-            near = spelling.nearest(term, self._index.terms_from(self._shelf, term[0]))
-            weights.update(dict.fromkeys(near, self._p.typo_weight))
-        return weights
-
-    def _count(self, term: str) -> int:
-        if term not in self._counts:
-            self._counts[term] = self._index.count(self._shelf, term)
-        return self._counts[term]
-
-    def _pool(self, words: Sequence[_Word]) -> dict[int, Filed]:
-        """The memories to be looked at closely."""
-        rough: defaultdict[int, float] = defaultdict(float)
-        for word in words:
-            saturation = self._p.saturation
-            for number, times in word.times.items():
-                rough[number] += word.rarity * times / (times + saturation)
-        best = nlargest(LOOKED_THROUGH, rough, key=rough.__getitem__)
-        chosen = dict(islice(self._admitted(best), POOL))
-        likest = sorted(self._likeness, key=lambda number: -self._likeness[number])[:POOL]
-        chosen.update(self._read(likest))
-        for phrase in self._query.phrases:
-            terms = phrase_terms(phrase)
-            found = self._index.with_phrase(self._shelf, terms, POOL) if terms else []
-            chosen.update(self._read(found or self._index.containing(self._origins, phrase, POOL)))
-        for first, last in self._query.windows:
-            chosen.update(self._read(self._index.between(self._origins, first, last, IN_TIME)))
-        return chosen
-
-    def _admitted(self, numbers: Sequence[int]) -> Iterator[tuple[int, Filed]]:
-        for start in range(0, len(numbers), POOL):
-            some = numbers[start : start + POOL]
-            filed = self._read(some)
-            yield from ((number, filed[number]) for number in some if number in filed)
-
-    def _read(self, numbers: Iterable[int]) -> dict[int, Filed]:
-        """Those of the memories that may be found."""
-        return {n: filed for n, filed in self._index.read(numbers).items() if self._wanted.admits(filed)}
-
     # --- how well they fit
 
-    def _worth(self, words: Sequence[_Word], pool: Mapping[int, Filed]) -> dict[int, float]:
+    def _worth(self, words: Sequence[Word], pool: Mapping[int, Filed]) -> dict[int, float]:
         """How well each memory fits by itself, by number."""
         p, usual = self._p, self._size.usual_length
         asked = sum(word.rarity for word in words)
@@ -374,6 +259,14 @@ class _Search:
                 found[term] = self._index.rare(self._shelf, term, most)
         return found
 
+    def _led(self, pool: dict[int, Filed], strengths: dict[int, float]) -> dict[int, int]:
+        """Which hook leads to which archived item, by number; items that may be found join the pool."""
+        hooks = {n: filed.memory.item for n, filed in pool.items() if filed.memory.form == "hook"}
+        found = self._index.items({name for name in hooks.values() if name}) if hooks else []
+        by_name = {filed.memory.item: filed for filed in found if self._wanted.admits(filed)}
+        self._join(pool, strengths, {f.number: f for f in by_name.values() if f.number not in pool})
+        return {hook: by_name[name].number for hook, name in hooks.items() if name in by_name}
+
     def _successors(self, pool: dict[int, Filed], strengths: dict[int, float]) -> dict[int, int]:
         """Which memory took the place of which, by number; those that may be found join the pool."""
         successors: dict[int, int] = {}
@@ -389,9 +282,7 @@ class _Search:
                 if newer is not None and newer.number != filed.number:
                     successors[filed.number] = newer.number
             asked = [filed for filed in by_key.values() if filed.number not in pool]
-            for filed in asked:
-                pool[filed.number] = filed
-                strengths[filed.number] = 1.0
+            self._join(pool, strengths, {filed.number: filed for filed in asked})
         return successors
 
     # --- the score
@@ -404,6 +295,15 @@ class _Search:
         boost = scoring.boost(strengthened, self._timeliness(filed), memory.superseded_by is not None, self._p)
         links_share = lent / (worth + lent) if worth + lent > 0 else 0.0
         return Hit(filed, similarity * faded * boost, similarity, links_share, faded, boost, age)
+
+
+def _hand_on(heirs: Mapping[int, int], activation: dict[int, float], worth: dict[int, float]) -> None:
+    """Give the activation of memories to those that stand for them now, who have it as their own."""
+    for number, gained in links.inherited(activation, heirs).items():
+        more = gained - activation.get(number, 0.0)
+        if more > 0.0:
+            worth[number] = worth.get(number, 0.0) + more
+            activation[number] = gained
 
 
 def _behind(hits: dict[int, Hit], successors: Mapping[int, int]) -> dict[int, Hit]:
@@ -422,7 +322,7 @@ def _behind(hits: dict[int, Hit], successors: Mapping[int, int]) -> dict[int, Hi
     return hits
 
 
-def _context(words: Sequence[_Word], pool: Mapping[int, Filed]) -> dict[int, float]:
+def _context(words: Sequence[Word], pool: Mapping[int, Filed]) -> dict[int, float]:
     """How much of the question, by rarity, each group met anywhere in it, 0-1, by the group's number."""
     asked = sum(word.rarity for word in words)
     groups: defaultdict[int, float] = defaultdict(float)
@@ -444,7 +344,7 @@ def _age_days(filed: Filed, now: datetime) -> float:
     """Days since it was said, or since the day that it is about, when that is later; 0 for what lies ahead."""
     memory = filed.memory
     if memory.at is None:
-        return UNDATED_AGE_DAYS
+        return scoring.UNDATED_AGE_DAYS
     age = (now - memory.at).total_seconds() / 86_400
     if memory.refers is not None:
         age = min(age, float((now.date() - memory.refers).days))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from total_recall.errors import StoreError
 from total_recall.sessions.openclaw_files import OpenClawFiles
+from total_recall.sessions.openclaw_runs import RefusedRequests
 from total_recall.sessions.openclaw_sqlite import OpenClawSqlite
 from total_recall.sessions.source import SessionSource
 
@@ -28,12 +29,23 @@ def agents_in(state_dir: Path) -> list[str]:
 
 
 def of_agent(state_dir: Path, agent: str, *, latest_ms: int) -> list[SessionSource]:
-    """The stores of one agent, files first: a transcript in both keeps the place that it had before an upgrade."""
+    """The stores of one agent, files first: a transcript in both keeps the place that it had before an upgrade.
+
+    Last what reached none of them.
+    """
     root = state_dir / "agents" / agent
-    return [
-        OpenClawFiles(root / "sessions", agent, latest_ms=latest_ms),
-        OpenClawSqlite(root / "agent" / DATABASE, agent, latest_ms=latest_ms),
-    ]
+    return _with_refused(state_dir, agent, root / "sessions", root / "agent" / DATABASE, latest_ms)
+
+
+def _with_refused(state_dir: Path, agent: str, folder: Path, database: Path, latest_ms: int) -> list[SessionSource]:
+    files = OpenClawFiles(folder, agent, latest_ms=latest_ms)
+    rows = OpenClawSqlite(database, agent, latest_ms=latest_ms)
+    # Readers of its own: where the others have come to must not change under them.
+    own = (
+        OpenClawFiles(folder, agent, latest_ms=latest_ms),
+        OpenClawSqlite(database, agent, latest_ms=latest_ms),
+    )
+    return [files, rows, RefusedRequests(state_dir, agent, own, database, latest_ms=latest_ms)]
 
 
 def in_directory(directory: Path, *, latest_ms: int) -> list[SessionSource]:
@@ -45,6 +57,9 @@ def in_directory(directory: Path, *, latest_ms: int) -> list[SessionSource]:
         raise StoreError(f"SESSIONS_DIR is {directory}, which is no folder; correct it, or unset it for ~/.openclaw")
     of_host = directory.parent.parent.name == "agents"
     agent = directory.parent.name if of_host else "main"
+    if of_host and not (directory / DATABASE).exists():
+        beside = directory.parent / "agent" / DATABASE
+        return _with_refused(directory.parents[2], agent, directory, beside, latest_ms)
     sources: list[SessionSource] = [OpenClawFiles(directory, agent, latest_ms=latest_ms)]
     inside, beside = directory / DATABASE, directory.parent / "agent" / DATABASE
     # In the host's own layout the database may yet come, and nothing in `directory` would show it.

@@ -23,6 +23,8 @@ _FAILURES = 200
 """Places tried in a broken line before it is given up."""
 
 _SPECIAL = re.compile(rb'["\\]')
+_START = re.compile(r'\{"(?:type|parentUuid|timestamp)":')
+"""How an entry begins, in one host or another."""
 _HALF_CHARACTER = re.compile(rb"[\xc0-\xff][\x80-\xbf]{0,2}\Z")
 
 Note = Callable[[str], None]
@@ -41,8 +43,8 @@ def parse_line(line: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def entries_in(line: bytes, note: Note) -> list[dict[str, Any]]:
-    """The entries in one line, whatever happened to it; empty for a blank line."""
+def entries_in(line: bytes, note: Note, known: Callable[[object], bool] = is_entry) -> list[dict[str, Any]]:
+    """The entries in one line, whatever happened to it; empty for a blank line. `known` tells an entry."""
     body = line.strip(b"\r\n\t ")
     if body.startswith(BOM):
         note("bom")
@@ -58,13 +60,13 @@ def entries_in(line: bytes, note: Note) -> list[dict[str, Any]]:
         try:
             value = _tolerant(body)
         except ValueError:
-            found = _entries_within(body)
+            found = _entries_within(body, known)
             note("glued-lines" if found else "broken-line")
             return found
         note("bad-text")
     if not isinstance(value, dict):
         note("not-object")
-    elif not is_entry(value):
+    elif not known(value):
         note("unknown-type")
     else:
         return [value]
@@ -86,7 +88,7 @@ def _number(digits: str) -> float:
     return int(digits) if len(digits) < 20 else float(digits)
 
 
-def _entries_within(body: bytes) -> list[dict[str, Any]]:
+def _entries_within(body: bytes, known: Callable[[object], bool]) -> list[dict[str, Any]]:
     """Whole entries inside a line where a crash or a lost newline ran several together."""
     text = body.decode("utf-8", "replace")
     decoder, found, at, failures = json.JSONDecoder(strict=False, parse_int=_number), [], text.find("{"), 0
@@ -95,9 +97,10 @@ def _entries_within(body: bytes) -> list[dict[str, Any]]:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             failures += 1
-            at = text.find('{"type":', at + 1)
+            start = _START.search(text, at + 1)
+            at = start.start() if start else -1
             continue
-        if is_entry(value) and ("id" in value or "timestamp" in value):
+        if known(value) and ("id" in value or "timestamp" in value):
             found.append(value)
         at = text.find("{", end)
     return found

@@ -17,7 +17,7 @@ import orjson
 from total_recall.records import SessionRef
 from total_recall.sessions.entries import RawMessage, believable_ms, is_entry, raw_message, whole_characters
 from total_recall.sessions.lines import BOM, FILLER, Shortener, entries_in, parse_line
-from total_recall.sessions.source import Portion, Problems, Watch, printable, watch
+from total_recall.sessions.source import Bookmarks, Portion, Problems, Watch, printable, watch
 from total_recall.state import FileCursor, State
 
 SOURCE = "openclaw-files"
@@ -43,6 +43,8 @@ _LEFT_ALONE: tuple[tuple[str, re.Pattern[str], str], ...] = (
 LINE_LIMIT = 8 << 20
 """Bytes of a line that are read whole; a longer one is read in pieces, without its binary part."""
 PORTION_BYTES = 8 << 20
+ENTRIES_BYTES = 1 << 20
+"""What is read in one go: messages, and whole entries, which take far more memory."""
 TAIL_BYTES = 4096
 HEADER_BYTES = 1 << 16
 _INT64 = (1 << 63) - 1
@@ -85,13 +87,19 @@ class OpenClawFiles:
         return self._unread
 
     def portions(self, state: State, *, fresh: bool, problems: Problems) -> Iterator[Portion]:
+        return self._portions(state, problems, fresh=fresh, whole=False)
+
+    def entries(self, marks: Bookmarks, *, problems: Problems) -> Iterator[Portion]:
+        return self._portions(marks, problems, fresh=False, whole=True)
+
+    def _portions(self, marks: Bookmarks, problems: Problems, *, fresh: bool, whole: bool) -> Iterator[Portion]:
         found = self._scan(problems)
-        cursors = _Cursors(state.file_cursors(self._store), found)
+        cursors = _Cursors(marks.file_cursors(self._store), found)
         for item in sorted(found, key=lambda f: f.stat.st_mtime_ns):
             if not fresh and cursors.unchanged(item):
                 continue
             try:
-                yield from self._read(item, cursors, state, fresh, problems)
+                yield from self._read(item, cursors, marks, problems, fresh=fresh, whole=whole)
             except FileNotFoundError:
                 problems.add("vanished", self._place(item.name))
             except OSError as error:
@@ -158,7 +166,7 @@ class OpenClawFiles:
     # --- reading one file
 
     def _read(
-        self, item: _Found, cursors: _Cursors, state: State, fresh: bool, problems: Problems
+        self, item: _Found, cursors: _Cursors, marks: Bookmarks, problems: Problems, *, fresh: bool, whole: bool
     ) -> Iterator[Portion]:
         with _open(item.path) as handle:
             info = os.fstat(handle.fileno())
@@ -173,14 +181,15 @@ class OpenClawFiles:
                 session_id, headless = _session_id(handle, item.name)
                 if headless:
                     problems.add("no-header", self._place(item.name))
-            ref = self._ref(item.name, session_id, state, problems)
+            ref = self._ref(item.name, session_id, marks, problems)
             forget = cursors.replaced_by(item, cursor)
             start = cursor.offset if cursor is not None and known else 0
             handle.seek(start)
             reader = _Reader(handle, start, self._place(item.name), self._latest_ms, problems)
+            reader.whole = whole
             said_ms: int | None = None
             while not reader.ended:
-                messages = reader.portion()
+                messages, entries = reader.portion()
                 times = [m.at_ms for m in messages if m.at_ms is not None]
                 fallback = said_ms or (times[0] if times else believable_ms(info.st_mtime * 1000, self._latest_ms))
                 said_ms = times[-1] if times else said_ms
@@ -198,8 +207,8 @@ class OpenClawFiles:
                     session_id=session_id,
                 )
                 # A file that is read anew keeps its cursor until the end: whoever is stopped half-way begins again, and
-                # does not take the rest for appended.
-                settled = known or reader.ended
+                # does not take the rest for appended. Of whole entries nobody asks that.
+                settled = known or reader.ended or whole
                 yield Portion(
                     ref,
                     tuple(messages),
@@ -208,10 +217,11 @@ class OpenClawFiles:
                     complete=reader.ended,
                     files=(after,) if settled else (),
                     forget_files=forget if settled else (),
+                    entries=tuple(entries),
                 )
 
-    def _ref(self, name: str, session_id: str, state: State, problems: Problems) -> SessionRef:
-        before = state.known_session(session_id)
+    def _ref(self, name: str, session_id: str, marks: Bookmarks, problems: Problems) -> SessionRef:
+        before = marks.known_session(session_id)
         if before is not None and before.key is not None:
             return SessionRef(SOURCE, self._store, name, self.agent, session_id, before.key, before.channel)
         key, channel = self._key_of((session_id, _plain_stem(name)), problems)
@@ -257,7 +267,7 @@ class _Cursors:
 
 
 class _Reader:
-    """Complete lines of an open transcript from `offset` on, a portion at a time."""
+    """Complete lines of an open transcript from `offset` on, a portion at a time: their messages or `whole` entries."""
 
     def __init__(self, handle: BinaryIO, offset: int, place: str, latest_ms: int, problems: Problems) -> None:
         self._handle = handle
@@ -266,13 +276,18 @@ class _Reader:
         self._place = place
         self._latest_ms = latest_ms
         self._problems = problems
+        self.whole = False
         self._crlf = False
 
-    def portion(self) -> list[RawMessage]:
-        """The messages of the next 8 MB or so; `offset` stands behind them, `ended` says whether that was all."""
+    def portion(self) -> tuple[list[RawMessage], list[dict[str, Any]]]:
+        """The messages of the next 8 MB or so, or the entries of the next one.
+
+        `offset` stands behind them, `ended` says whether that was all.
+        """
         messages: list[RawMessage] = []
-        readline, loads, latest_ms = self._handle.readline, orjson.loads, self._latest_ms
-        offset, stop = self.offset, self.offset + PORTION_BYTES
+        kept: list[dict[str, Any]] = []
+        readline, loads, latest_ms, whole = self._handle.readline, orjson.loads, self._latest_ms, self.whole
+        offset, stop = self.offset, self.offset + (ENTRIES_BYTES if whole else PORTION_BYTES)
         while offset < stop:
             line = readline(LINE_LIMIT)
             length = len(line)
@@ -291,6 +306,9 @@ class _Reader:
                 entries = self._entries(line, offset)
             else:
                 entries = (entry,) if is_entry(entry) else self._entries(line, offset)
+            if whole:
+                kept += entries
+                entries = ()
             for entry in entries:
                 if entry["type"] == "message":
                     raw = raw_message(entry, latest_ms)
@@ -298,7 +316,7 @@ class _Reader:
                         messages.append(raw)
             offset += length
         self.offset = offset
-        return messages
+        return messages, kept
 
     def _readable(self, line: bytes, length: int, offset: int) -> bool:
         """Whether the last line can be read although no newline follows it yet.

@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from total_recall.confined import guard
 from total_recall.records import SessionRef
 from total_recall.sessions.entries import DAY_MS, RawMessage, raw_message
 from total_recall.sessions.lines import entries_in
-from total_recall.sessions.source import Portion, Problems, Watch, printable, watch
+from total_recall.sessions.source import Bookmarks, Portion, Problems, Watch, printable, watch
 from total_recall.state import DatabaseMark, RowCursor, State
 
 SOURCE = "openclaw-sqlite"
@@ -90,6 +91,12 @@ class OpenClawSqlite:
         return []
 
     def portions(self, state: State, *, fresh: bool, problems: Problems) -> Iterator[Portion]:
+        return self._portions(state, problems, fresh=fresh, whole=False)
+
+    def entries(self, marks: Bookmarks, *, problems: Problems) -> Iterator[Portion]:
+        return self._portions(marks, problems, fresh=False, whole=True)
+
+    def _portions(self, marks: Bookmarks, problems: Problems, *, fresh: bool, whole: bool) -> Iterator[Portion]:
         self._watches, self._transcripts = [watch(self.path)], 0
         try:
             info = self.path.stat()
@@ -106,7 +113,8 @@ class OpenClawSqlite:
             with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)) as db:
                 db.text_factory = lambda raw: raw.decode("utf-8", "replace")
                 db.execute("PRAGMA query_only = 1")
-                yield from self._new(db, state, fresh, problems)
+                guard(db)
+                yield from self._new(db, marks, problems, fresh=fresh, whole=whole)
         except sqlite3.DatabaseError as error:
             kind = "schema" if "no such" in str(error) else "database"
             self._unseen(kind, f"{self._store}: {error}", problems)
@@ -116,7 +124,9 @@ class OpenClawSqlite:
         problems.add(kind, place)
         self._watches = [Watch(str(self.path), 0, 0, 0)]
 
-    def _new(self, db: sqlite3.Connection, state: State, fresh: bool, problems: Problems) -> Iterator[Portion]:
+    def _new(
+        self, db: sqlite3.Connection, marks: Bookmarks, problems: Problems, *, fresh: bool, whole: bool
+    ) -> Iterator[Portion]:
         if not _tables(db):
             problems.add("empty-database", self._store)
             return
@@ -125,14 +135,14 @@ class OpenClawSqlite:
             self._unseen("schema", self._store, problems)
             return
         self._watches = self._look(db, schema)
-        cursors = {} if fresh else state.row_cursors(self._store)
-        mark = None if fresh else state.database_mark(self._store)
+        cursors = {} if fresh else marks.row_cursors(self._store)
+        mark = None if fresh else marks.database_mark(self._store)
         generations = _generations(db, schema)
         self._transcripts = len(generations) or sum(1 for _ in _session_ids(db))
         newest = db.execute(NEWEST_ROW).fetchone()
         if newest is not None:
             reached = DatabaseMark(self._store, newest[0], newest[1], newest[2])
-            reading = _Reading(db, schema, self.agent, self._latest_ms, cursors, generations, reached, problems)
+            reading = _Reading(db, schema, self.agent, self._latest_ms, cursors, generations, reached, problems, whole)
             yield from reading.portions(mark)
 
     def _look(self, db: sqlite3.Connection, schema: _Schema) -> list[Watch]:
@@ -163,6 +173,8 @@ class _Reading:
     generations: Mapping[str, str]
     reached: DatabaseMark
     problems: Problems
+    whole: bool
+    """Whether entries are wanted as they are, not the messages in them."""
 
     def portions(self, mark: DatabaseMark | None) -> Iterator[Portion]:
         """The rows of all sessions behind the mark; where that holds no more, the rows behind each session's cursor."""
@@ -217,19 +229,23 @@ class _Reading:
             more = [_Event(*row) for row in _fetch(self.db, query, (session_id, events[-1].seq, last))]
             portion = self._portion(session_id, events, appended=appended)
             # A session that is read anew keeps its cursor until the end: whoever is stopped half-way begins again, and
-            # does not take the rest for appended.
-            yield portion if appended or not more else replace(portion, rows=())
+            # does not take the rest for appended. Of whole entries nobody asks that.
+            yield portion if appended or not more or self.whole else replace(portion, rows=())
             events = more
 
     def _portion(self, session_id: str, events: list[_Event], *, appended: bool) -> Portion:
-        store, messages = self.reached.store, list[RawMessage]()
+        store, messages, entries = self.reached.store, list[RawMessage](), list[dict[str, Any]]()
         for event in events:
             place = f"{store}: session {session_id} seq {event.seq}"
             line = _event_bytes(event)
             if line is None:
                 self.problems.add("zstd", place)
                 continue
-            for entry in entries_in(line, partial(self.problems.add, place=place)):
+            found = entries_in(line, partial(self.problems.add, place=place))
+            if self.whole:
+                entries += found
+                continue
+            for entry in found:
                 raw = raw_message(entry, self.latest_ms)
                 if raw is not None:
                     messages.append(raw)
@@ -240,6 +256,7 @@ class _Reading:
             next((m.at_ms for m in messages if m.at_ms), None) or self.latest_ms - DAY_MS,
             appended=appended,
             rows=(RowCursor(store, session_id, events[-1].seq, stamp),),
+            entries=tuple(entries),
         )
 
     def _ref(self, session_id: str) -> SessionRef:

@@ -9,14 +9,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from total_recall.records import SessionRef
 from total_recall.sessions.entries import RawMessage
-from total_recall.state import DatabaseMark, FileCursor, RowCursor, State
+from total_recall.state import DatabaseMark, FileCursor, KnownSession, RowCursor, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ class Portion:
 
     `fallback_ms` is the time of a message that carries none. `appended` says that the messages follow, in the same
     file, what was read before. `complete` is False while the transcript goes on in a further portion of this run.
+    Where whole entries were asked for, `entries` holds them as they are stored, and `messages` nothing.
     """
 
     ref: SessionRef
@@ -66,6 +67,7 @@ class Portion:
     forget_files: tuple[tuple[str, str], ...] = ()
     rows: tuple[RowCursor, ...] = ()
     mark: DatabaseMark | None = None
+    entries: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(slots=True)
@@ -112,6 +114,22 @@ PROBLEMS = {
 """What the user reads for each kind of problem."""
 
 
+class Bookmarks(Protocol):
+    """Where a reader has come to in each store, and what it knows of sessions that are in no index any more."""
+
+    def file_cursors(self, store: str) -> dict[str, FileCursor]:
+        """By file name."""
+
+    def row_cursors(self, store: str) -> dict[str, RowCursor]:
+        """By session id."""
+
+    def database_mark(self, store: str) -> DatabaseMark | None:
+        """The newest row at the last read."""
+
+    def known_session(self, session_id: str) -> KnownSession | None:
+        """What a session was when it was last read."""
+
+
 class SessionSource(Protocol):
     """One store of transcripts."""
 
@@ -137,3 +155,17 @@ class SessionSource(Protocol):
 
     def unread(self) -> list[str]:
         """Transcripts that are left alone on purpose, each with the reason."""
+
+
+@runtime_checkable
+class EntrySource(Protocol):
+    """A store that can be read entry by entry: tool calls and their results, resets, compactions, and all the rest."""
+
+    name: str
+    agent: str
+
+    def entries(self, marks: Bookmarks, *, problems: Problems) -> Iterator[Portion]:
+        """The entries behind the cursors in `marks`, in portions of about 1 MB, of which each may be the last.
+
+        The same entry may come again: after a rewrite, and from another store. Raises nothing for a bad transcript.
+        """
