@@ -24,7 +24,7 @@ BUILD = REPOSITORY / "scripts" / "build-bundle"
 PLACEHOLDER = re.compile(r"your|example|placeholder|dummy|sample|redacted", re.I)
 SHELLS = {"sh", "bash", "zsh", "dash", "cmd", "powershell", "pwsh"}
 
-USUAL = {"HOME", "PATH", "XDG_RUNTIME_DIR", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"}
+USUAL = {"HOME", "PATH", "XDG_RUNTIME_DIR", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "NO_COLOR", "TERM"}
 """Variables that every program of a user has or is given by its service manager; no skill declares them."""
 LOCAL = {"localhost", "127.0.0.1", "host", "127.0.0.1:1"}
 

@@ -9,6 +9,7 @@ import argparse
 import gc
 import json
 import os
+import shutil
 import sqlite3
 import sys
 from collections.abc import Callable, Sequence
@@ -45,6 +46,13 @@ class Repeatable(Answer, Protocol):
     def idle(self) -> Idle | None: ...
 
     def when_idle(self) -> Answer: ...
+
+
+@runtime_checkable
+class OnScreen(Answer, Protocol):
+    """An answer that is drawn on a terminal: whatever is in it must not steer the terminal."""
+
+    def screen(self, columns: int, colours: bool) -> list[str]: ...
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -237,7 +245,7 @@ def _forecast(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
 def _status(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
     from total_recall.commands import status
 
-    return status.run(cost=o.cost)
+    return status.run(cost=o.cost, every_setting=o.settings)
 
 
 def _report(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
@@ -290,6 +298,12 @@ def _demo(_o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
     return demo.run()
 
 
+def _completion(o: argparse.Namespace, _: tuple[str, ...]) -> Answer:
+    from total_recall.arguments import completion
+
+    return completion.run(o.shell, parser())
+
+
 COMMANDS: dict[str, Callable[[argparse.Namespace, tuple[str, ...]], Answer]] = {
     "observe": _observe,
     "recover": _recover,
@@ -312,6 +326,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace, tuple[str, ...]], Answer]] = {
     "setup": _setup,
     "uninstall": _uninstall,
     "doctor": _doctor,
+    "completion": _completion,
     "demo": _demo,
 }
 
@@ -341,8 +356,18 @@ def _rendered(options: argparse.Namespace, answer: Answer) -> str:
 
 
 def _print(options: argparse.Namespace, answer: Answer) -> None:
-    sys.stdout.write(_rendered(options, answer))
+    if isinstance(answer, OnScreen) and not options.json and sys.stdout.isatty():
+        sys.stdout.write(_drawn(answer))
+    else:
+        sys.stdout.write(_rendered(options, answer))
     sys.stdout.flush()
+
+
+def _drawn(answer: OnScreen) -> str:
+    from total_recall import settings
+
+    columns = shutil.get_terminal_size().columns
+    return "".join(f"{line}\n" for line in answer.screen(columns, settings.wants_colours()))
 
 
 def _failed(options: argparse.Namespace, message: str) -> int:

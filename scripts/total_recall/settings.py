@@ -193,6 +193,12 @@ def locations(env: Mapping[str, str] | None = None) -> Locations:
     return Locations(home, state_dir, config, workspace, {**_dotenv(state_dir / ".env"), **env})
 
 
+def wants_colours(env: Mapping[str, str] | None = None) -> bool:
+    """Whether a terminal may be given colours: not with `NO_COLOR` (no-color.org), nor where it has none."""
+    env = os.environ if env is None else env
+    return not env.get("NO_COLOR") and env.get("TERM") != "dumb"
+
+
 def load(
     host_workspace: Path,
     home: Path,

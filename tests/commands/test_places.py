@@ -34,8 +34,10 @@ def test_one_agent_in_the_default_workspace(home: Path) -> None:
     assert memories([place], home) == {"~/.openclaw/workspace/memory": ("main",)}
     assert place.own_dir == home / ".openclaw/workspace/memory/.total-recall"
     assert place.log == home / ".openclaw/workspace/logs/observer.log"
-    locations = [str(source.location.relative_to(home / ".openclaw/agents/main")) for source in place.sources]
-    assert locations == ["sessions", "agent/openclaw-agent.sqlite"]
+    locations = [str(source.location.relative_to(home / ".openclaw")) for source in place.sources]
+    assert locations == [
+        "agents/main/sessions", "agents/main/agent/openclaw-agent.sqlite", "state/openclaw.sqlite",
+    ]  # fmt: skip
 
 
 def test_each_agent_has_the_memory_of_its_workspace(home: Path) -> None:
@@ -47,7 +49,7 @@ def test_agents_that_share_a_workspace_share_a_memory(home: Path) -> None:
     entries = {name: {"workspace": str(home / "a")} for name in ("main", "ops")}
     (place,) = found(home, {"entries": entries})
     assert memories([place], home) == {"~/a/memory": ("main", "ops")}
-    assert len(place.sources) == 4
+    assert len(place.sources) == 6, "its transcripts, its database, and what was refused, of each"
 
 
 def test_a_link_to_the_default_workspace_is_that_workspace(home: Path) -> None:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
-from builders import NOW, RESET, Home, append, said, snapshot
+from builders import IMPORT_ROOTS, NOW, RESET, Home, append, said, snapshot
 from total_recall import clock
 from total_recall.commands import observe, places, status
 from total_recall.commands.places import Configuration
+from total_recall.commands.status import Row
 from total_recall.records import ModelCall
+from total_recall.settings import wants_colours
 from total_recall.state import State
 
 PLUMBER = "The plumber comes on 14 December, he wants 340 EUR."
@@ -159,3 +164,136 @@ def test_looking_changes_nothing(openclaw: Home, home: Path) -> None:
     assert snapshot(home) == before
     (one,) = status.run(configured(home)).memories
     assert [(s.kind, s.transcripts) for s in one.stores if s.transcripts] == [("openclaw-files", 2)]
+
+
+# --- what it shows
+
+
+def test_everything_a_person_asks_is_on_one_screen(openclaw: Home, home: Path) -> None:
+    openclaw.write(said("a", PLUMBER), said("b", "From now on keep answers short.", 2))
+    observe.run(observe.Options(), configured(home))
+    proposals = memory(home) / "dream-staging"
+    proposals.mkdir()
+    (proposals / "20261201-001-preference.md").write_text("# Pattern Promotion Proposal\n**Type**: preference\n")
+    (one,) = status.run(configured(home)).memories
+    assert sum(one.types.values()) == one.observations > 0
+    assert [run.command for run in one.runs] == ["observe"] and one.proposals == 1
+    assert one.next_out is not None and one.next_out.day >= NOW.date() and one.next_out.due_today == 0
+    assert (one.last_day.messages, one.last_day.failed, one.last_day.calls) == (2, 0, 0)
+    told = status.run(configured(home)).lines()
+    assert len(told) <= 30
+    wanted = ("quiet: it works", "above 8,000 words", "aims at 8,000 tokens", "`staging list`", "2 messages")
+    for words in wanted:
+        assert any(words in line for line in told), words
+
+
+def test_a_memory_where_nothing_is_yet_says_what_to_do(openclaw: Home, home: Path) -> None:
+    openclaw.write(said("a", PLUMBER))
+    told = "\n".join(status.run(configured(home)).lines())
+    assert "never ran: `setup` makes it work" in told and "nothing that age alone lets go" in told
+    assert "nothing in the log; no model was asked" in told
+
+
+def test_quiet_does_not_hide_that_nothing_runs(openclaw: Home, home: Path) -> None:
+    openclaw.write(said("a", PLUMBER))
+    observe.run(observe.Options(), configured(home))
+    stamped(home, timedelta(days=3))
+    assert any("nothing has run for 3 days" in line for line in status.run(configured(home)).lines())
+
+
+def test_times_are_the_users_own(openclaw: Home, home: Path) -> None:
+    openclaw.write(said("a", PLUMBER))
+    observe.run(observe.Options(), configured(home))
+    stamped(home, timedelta(0))
+    told = status.run(configured(home, TOTAL_RECALL_TZ="Asia/Seoul")).lines()
+    assert any(line.startswith("Last run    2026-11-30 21:00") for line in told)
+
+
+def test_settings_that_were_set_are_shown_and_all_on_demand(openclaw: Home, home: Path) -> None:
+    config = configured(home, OBSERVER_LINE_THRESHOLD="7")
+    few, every = status.run(config).lines(), status.run(config, every_setting=True).lines()
+    assert any("OBSERVER_LINE_THRESHOLD  7  (environment)" in line for line in few)
+    assert not any("DREAM_PHASE" in line for line in few) and any("DREAM_PHASE" in line for line in every)
+    assert "`status --settings` shows all" in few[-1]
+
+
+def test_a_log_that_is_damaged_is_a_warning(openclaw: Home, home: Path) -> None:
+    own = memory(home) / ".total-recall"
+    own.mkdir(parents=True)
+    (own / "events.sqlite").write_bytes(b"no database " * 1000)
+    assert any("events.sqlite cannot be read" in line for line in look(home).problems)
+
+
+def test_json_keeps_its_fields_and_has_the_new_ones(openclaw: Home, home: Path) -> None:
+    openclaw.write(said("a", PLUMBER))
+    observe.run(observe.Options(), configured(home))
+    (one,) = json.loads(json.dumps(status.run(configured(home)).payload()))["memories"]
+    older = {"memory_dir", "agents", "health", "stores", "observations", "priorities", "words", "tokens", "warnings"}
+    older |= {"observed_messages", "new_messages", "waiting_messages", "oldest_waiting", "last_run", "last_result"}
+    assert older | {"compressor", "types", "runs", "proposals", "next_out", "last_day"} == set(one)
+    assert one["runs"]["observe"]["outcome"] == "done" and one["next_out"]["rule"] in ("faded", "expired")
+
+
+# --- on a terminal
+
+
+def test_bars_and_colours_are_for_terminals_alone(openclaw: Home, home: Path) -> None:
+    openclaw.write(said("a", PLUMBER))
+    observe.run(observe.Options(), configured(home))
+    found = status.run(configured(home))
+    plain = "\n".join(found.lines())
+    drawn, black = ("\n".join(found.screen(90, colours)) for colours in (True, False))
+    assert "█" not in plain and "\x1b" not in plain
+    assert "█" in drawn and "\x1b[32mquiet" in drawn
+    assert "█" in black and "\x1b" not in black
+
+
+@pytest.mark.parametrize("columns", [20, 33, 49, 50, 80, 200])
+def test_no_line_is_wider_than_the_terminal(columns: int) -> None:
+    rows = [
+        Row("메모리", "/home/집/아주/긴/경로/observations.md" * 3, "head"),
+        Row("Types", "event 12", share=1.0),
+        Row("", "내일 오후 세 시에 치과 예약이 있고 그다음 주에는 세금 신고를 해야 한다 🔴🟡🟢", "bad"),
+        Row("", ""),
+        Row("Settings", ""),
+    ]
+    drawn = status.screen(rows, columns, False)
+    assert max(map(status.width, drawn)) <= columns
+    shown = "".join("".join(drawn).split())
+    assert all("".join(row.text.split()) in shown for row in rows)
+
+
+def test_what_was_said_cannot_steer_the_terminal() -> None:
+    (line,) = status.screen([Row("Runs", "a\x1b]52;c;aGk=\x07b\x1b[2J")], 80, True)
+    assert line.count("\x1b") == 2 and "\x07" not in line
+
+
+@pytest.mark.parametrize(
+    ("env", "wanted"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)],
+)
+def test_colours_are_off_where_nobody_wants_them(env: dict[str, str], wanted: bool) -> None:
+    assert wants_colours(env) is wanted
+
+
+@pytest.mark.parametrize(("env", "painted"), [({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False)])
+def test_a_real_terminal_gets_bars(openclaw: Home, home: Path, env: dict[str, str], painted: bool) -> None:
+    openclaw.write(said("a", PLUMBER))
+    observe.run(observe.Options(), configured(home))
+    mine, theirs = os.openpty()
+    script = "import sys; from total_recall import cli; sys.exit(cli.main(['status']))"
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(IMPORT_ROOTS), **env}
+    if not painted:
+        assert variables["NO_COLOR"]
+    started = subprocess.Popen([sys.executable, "-c", script], stdout=theirs, env=variables)
+    os.close(theirs)
+    said_there = b""
+    try:
+        while part := os.read(mine, 65536):
+            said_there += part
+    except OSError:  # Linux: the other side is closed
+        pass
+    finally:
+        os.close(mine)
+    assert started.wait(60) == 0
+    assert ("█".encode() in said_there, b"\x1b[" in said_there) == (True, painted)

@@ -7,12 +7,21 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from total_recall import __version__
-from total_recall.arguments import dream, forgetting, keeping, log, observing, reading, recall, setup, staging
+from total_recall.arguments import (
+    completion,
+    dream,
+    forgetting,
+    log,
+    observing,
+    reading,
+    recall,
+    setup,
+    staging,
+)
 from total_recall.arguments.values import Commands
 
 GROUPS: Final[tuple[Callable[[Commands], None], ...]] = (
     observing.add,
-    keeping.add,
     dream.add,
     recall.add,
     forgetting.add,
@@ -20,6 +29,7 @@ GROUPS: Final[tuple[Callable[[Commands], None], ...]] = (
     staging.add,
     reading.add,
     setup.add,
+    completion.add,
 )
 """What adds the commands, in the order in which they were made."""
 

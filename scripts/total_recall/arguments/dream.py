@@ -1,4 +1,4 @@
-"""dream: what leaves the memory at night."""
+"""reflect, undo, dream: what keeps the memory short, and takes it back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def day(text: str) -> date:
 
 
 def add(commands: Commands) -> None:
-    """Add this command."""
+    """Add these commands."""
+    _reflect_and_undo(commands)
     dreaming = commands.add_parser(
         "dream",
         help="let what has faded leave the memory, once a night",
@@ -43,3 +44,24 @@ def add(commands: Commands) -> None:
     dreaming.add_argument(
         "payload", nargs="?", metavar="JSON", help="what the step is given; - or nothing reads standard input"
     )
+
+
+def _reflect_and_undo(commands: Commands) -> None:
+    reflecting = commands.add_parser(
+        "reflect",
+        help="make a memory that has grown long shorter",
+        description="Merge, drop and archive observations when there are more words than REFLECTOR_WORD_THRESHOLD. "
+        "What leaves the memory goes to memory/archive/, with the reason.",
+    )
+    reflecting.add_argument("--force", action="store_true", help="whether or not it is long")
+
+    undoing = commands.add_parser(
+        "undo",
+        help="take the last reflection, or a night, back",
+        description="Put back what a reflection or a night (dream) took out, keep what came since. Without a day the "
+        "newest one is undone.",
+    )
+    undoing.add_argument("what", choices=["reflect", "dream"], help="what to undo")
+    undoing.add_argument("day", nargs="?", type=day, metavar="DATE", help="dream: all nights of this day: 2026-12-01")
+    dry_run(reflecting)
+    agent(reflecting, undoing)

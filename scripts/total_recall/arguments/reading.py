@@ -24,8 +24,12 @@ def add(commands: Commands) -> None:
     agent(reading)
 
     looking = commands.add_parser(
-        "status", help="what is remembered, what waits, and every setting", description="Look, and change nothing."
+        "status",
+        help="is it working: what waits, the last runs, what comes next",
+        description="Look, and change nothing: what is remembered, what waits, the last runs, what comes next, the "
+        "last day, and what was set.",
     )
+    looking.add_argument("--settings", action="store_true", help="every setting with its value and where it came from")
     looking.add_argument("--cost", action="store_true", help="tokens and money of the last 30 days, by day and model")
     _report(commands)
     commands.add_parser(

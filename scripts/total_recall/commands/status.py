@@ -1,84 +1,46 @@
-"""status: is it working? What is stored, what waits, when the last run was, and each setting with its origin."""
+"""status: is it working? What is stored, what waits, the last runs, what comes next, and what was set."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from datetime import date, datetime, timedelta, tzinfo
-from pathlib import Path
+from datetime import timezone, tzinfo
+from typing import Final, Literal
 
 from total_recall import clock
 from total_recall.commands import places
-from total_recall.commands.compressing import Choice, choose, with_stand_ins
-from total_recall.commands.observe import LAST_RUN
+from total_recall.commands.compressing import choose
+from total_recall.commands.doctor_findings import age, local
 from total_recall.commands.observing import counted
 from total_recall.commands.places import Configuration, Place
+from total_recall.commands.status_facts import QUIET, LastDay, compressor_words
+from total_recall.commands.status_facts import Cost as Cost
+from total_recall.commands.status_facts import MemoryStatus as MemoryStatus
+from total_recall.commands.status_facts import costs_of as costs_of
+from total_recall.commands.status_facts import memory_of as memory_of
 from total_recall.errors import StoreError
-from total_recall.memory.document import parse
-from total_recall.memory.store import MemoryStore
-from total_recall.records import ModelCall
-from total_recall.sessions.source import Problems
-from total_recall.sessions.taking import Window, take_new
+from total_recall.harmless import printable
 from total_recall.settings import Shown
-from total_recall.state import RunRecord, State
-from total_recall.tokens import count_words, estimate_tokens
 
-QUIET = timedelta(hours=1)
-"""A schedule leaves a stamp every 15 minutes; an older one says that it does not run."""
+Tone = Literal["plain", "good", "waiting", "bad", "head"]
 
-
-@dataclass(frozen=True, slots=True)
-class StoreStatus:
-    """One session store: its kind, where it is, and how many transcripts it shows."""
-
-    kind: str
-    path: str
-    transcripts: int
-    unread: tuple[str, ...]
+LABEL_WIDTH: Final = 12
+NARROW: Final = 50
+"""With fewer columns a label stands on a line of its own."""
+BAR_WIDTH: Final = 24
+_CODES: Final = {"plain": "", "good": "32", "waiting": "33", "bad": "31", "head": "1"}
+_DIM: Final = "2"
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryStatus:
-    """One memory. `new` messages are in the stores and not yet taken; `waiting` are taken and not yet observed."""
+class Row:
+    """A label and what it says; `share` (0 to 1) is shown as a bar behind it where there is a terminal."""
 
-    memory_dir: Path
-    agents: tuple[str, ...]
-    stores: tuple[StoreStatus, ...]
-    observations: int
-    priorities: dict[str, int]
-    words: int
-    tokens: int
-    observed: int
-    new: int
-    waiting: int
-    oldest_waiting: datetime | None
-    last_stamp: datetime | None
-    last_run: RunRecord | None
-    compressor: str
-    problems: tuple[str, ...]
-
-    @property
-    def health(self) -> str:
-        """`never ran`, `quiet` (nothing to do), `lagging` (messages wait) or `stopped` (they wait and nothing runs)."""
-        if self.last_stamp is None:
-            return "never ran"
-        if not self.new and not self.waiting:
-            return "quiet"
-        return "lagging" if clock.now() - self.last_stamp < QUIET else "stopped"
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What one model did on one day. `failed` calls brought no answer; `cost_usd` is None where no price was told."""
-
-    day: date
-    model: str
-    calls: int
-    failed: int
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float | None
+    label: str
+    text: str
+    tone: Tone = "plain"
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +53,10 @@ class Result:
     compressor: str
     time_zone: str
     costs: tuple[Cost, ...] | None = None
+    word_limit: int = 0
+    token_target: int = 0
+    every_setting: bool = False
+    tz: tzinfo = timezone.utc
 
     def payload(self) -> dict[str, object]:
         """The fields of the JSON answer."""
@@ -98,6 +64,8 @@ class Result:
             "compressor": self.compressor,
             "time_zone": self.time_zone,
             "warnings": list(self.problems),
+            "word_limit": self.word_limit,
+            "token_target": self.token_target,
             **({} if self.costs is None else {"costs": [{**asdict(c), "day": c.day.isoformat()} for c in self.costs]}),
             "settings": [{"name": s.name, "value": s.value, "origin": s.origin} for s in self.settings],
             "memories": [
@@ -121,50 +89,130 @@ class Result:
                     "last_result": m.last_run.detail if m.last_run else None,
                     "compressor": m.compressor,
                     "warnings": list(m.problems),
+                    "types": m.types,
+                    "runs": {
+                        run.command: {"ended": run.ended.isoformat(), "outcome": run.outcome, "detail": run.detail}
+                        for run in m.runs
+                    },
+                    "proposals": m.proposals,
+                    "next_out": {**asdict(m.next_out), "day": m.next_out.day.isoformat()} if m.next_out else None,
+                    "last_day": asdict(m.last_day),
                 }
                 for m in self.memories
             ],
         }
 
     def lines(self) -> list[str]:
-        """The answer for a person."""
-        said = []
+        """The answer for a person, without colours and bars."""
+        return [*plain_lines(self._rows()), *self._costs()]
+
+    def screen(self, columns: int, colours: bool) -> list[str]:
+        """The same for a terminal of so many columns."""
+        drawn = screen(self._rows(), columns, colours)
+        return [*drawn, *(part for line in self._costs() for part in wrapped(printable(line), columns))]
+
+    def _costs(self) -> list[str]:
+        return [] if self.costs is None else _cost_lines(self.costs)
+
+    def _rows(self) -> list[Row]:
+        rows: list[Row] = []
         for memory in self.memories:
-            said += _memory_lines(memory)
-        said += [f"warning: {line}" for line in self.problems]
+            rows += [*_memory_rows(memory, self), Row("", "")]
+        rows += [Row("warning:", line, "waiting") for line in self.problems]
         if self.costs is not None:
-            return [*said, "", *_cost_lines(self.costs)]
-        said += ["", f"Compressor: {self.compressor}", f"Time zone:  {self.time_zone}", "", "Settings"]
-        width = max(len(s.name) for s in self.settings)
-        said += [f"  {s.name:<{width}}  {s.value or '-'}  ({s.origin})" for s in self.settings]
-        return said
+            return rows
+        rows += [Row("Compressor", self.compressor), Row("Time zone", self.time_zone)]
+        shown = [s for s in self.settings if self.every_setting or s.origin != "default"]
+        width = max((len(s.name) for s in shown), default=0)
+        rows += [Row("Settings", "")] if shown else []
+        rows += [Row("", f"{s.name:<{width}}  {s.value or '-'}  ({s.origin})") for s in shown]
+        if not self.every_setting:
+            rest = f"{len(self.settings) - len(shown)} of {len(self.settings)} have their defaults"
+            rows.append(Row("Settings" if not shown else "", f"{rest}; `status --settings` shows all"))
+        return rows
 
 
-def _memory_lines(memory: MemoryStatus) -> list[str]:
+_TONES: dict[str, Tone] = {"quiet": "good", "lagging": "waiting", "never ran": "waiting", "stopped": "bad"}
+_MEANINGS = {
+    "quiet": "it works, nothing waits",
+    "lagging": "it works, the next run takes what waits",
+    "stopped": "messages wait and nothing runs: `doctor` says why",
+    "never ran": "`setup` makes it work by itself, `observe` runs it once",
+}
+
+
+def _memory_rows(memory: MemoryStatus, result: Result) -> list[Row]:
+    now = clock.now()
     marks = " ".join(f"{sign} {memory.priorities.get(name, 0)}" for name, sign in _SIGNS)
     size = f"{memory.words:,} words, about {memory.tokens:,} tokens"
-    said = [
-        f"Memory      {memory.memory_dir / 'observations.md'}",
-        f"            {memory.observations} observations ({marks}), {size}",
-        f"Agents      {', '.join(memory.agents)}",
-    ]
-    for store in memory.stores:
-        there = f"{store.transcripts} transcripts" if store.transcripts else "nothing there"
-        said.append(f"Store       {store.path} ({store.kind}): {there}")
-        said += [f"            not read: {line}" for line in store.unread[:3]]
-        if len(store.unread) > 3:
-            said.append(f"            not read: {len(store.unread) - 3} more")
-    waits = f"{memory.new} new, {memory.waiting} waiting"
+    waits = f"{memory.new:,} new, {memory.waiting:,} waiting"
     if memory.oldest_waiting:
-        waits += f", the oldest since {memory.oldest_waiting.astimezone():%Y-%m-%d %H:%M}"
-    last = f"{memory.last_stamp.astimezone():%Y-%m-%d %H:%M}" if memory.last_stamp else "never"
-    said += [
-        f"Messages    {memory.observed:,} observed, {waits}",
-        f"Last run    {last}: {memory.health}",
+        waits += f", the oldest since {local(memory.oldest_waiting, result.tz)}"
+    last, meaning, tone = "never", _MEANINGS[memory.health], _TONES[memory.health]
+    if memory.last_stamp:
+        past = now - memory.last_stamp
+        last = f"{local(memory.last_stamp, result.tz)}, {age(past)} ago"
+        if memory.health == "quiet" and past > QUIET:
+            meaning = f"nothing waits, but nothing has run for {age(past)}: `doctor` says whether it will"
+            tone = "waiting"
+    rows = [
+        Row("Memory", str(memory.memory_dir / "observations.md"), "head"),
+        Row("", f"{memory.health}: {meaning}", tone),
+        Row("Last run", last),
+        Row("Messages", f"{memory.observed:,} observed, {waits}"),
+        Row("Size", f"{memory.observations:,} observations ({marks}), {size}"),
     ]
-    if memory.last_run:
-        said.append(f"            {memory.last_run.ended.astimezone():%Y-%m-%d %H:%M}: {memory.last_run.detail}")
-    return said + [f"  warning: {line}" for line in memory.problems]
+    most = max(memory.types.values(), default=1)
+    width = len(f"{most:,}")
+    for number, (kind, count) in enumerate(sorted(memory.types.items(), key=lambda item: (-item[1], item[0]))):
+        rows.append(Row("Types" if number == 0 else "", f"{kind:<10} {count:>{width},}", share=count / most))
+    for number, run in enumerate(memory.runs):
+        said = f"{run.command:<8}{local(run.ended, result.tz)}: {run.detail}"
+        rows.append(Row("Runs" if number == 0 else "", said, "bad" if run.outcome == "failed" else "plain"))
+    rows += _next_rows(memory, result)
+    rows.append(Row("Last 24 h", _day_words(memory.last_day)))
+    rows.append(Row("Agents" if memory.agents else "Project", ", ".join(memory.agents) or str(memory.memory_dir)))
+    for store in [s for s in memory.stores if s.transcripts or s.unread] or memory.stores:
+        there = f"{store.transcripts} transcripts" if store.transcripts else "nothing there"
+        rows.append(Row("Store", f"{store.path} ({store.kind}): {there}"))
+        rows += [Row("", f"not read: {line}", "waiting") for line in store.unread[:3]]
+        if len(store.unread) > 3:
+            rows.append(Row("", f"not read: {len(store.unread) - 3} more", "waiting"))
+    return rows + [Row("warning:", line, "waiting") for line in memory.problems]
+
+
+def _next_rows(memory: MemoryStatus, result: Result) -> list[Row]:
+    """What comes next: a reflection, a night, what it takes out."""
+    limit, target = result.word_limit, result.token_target
+    rows = [
+        Row("Next", f"reflection  above {limit:,} words, now {memory.words:,}", share=memory.words / max(1, limit)),
+        Row("", f"night       aims at {target:,} tokens, now {memory.tokens:,}", share=memory.tokens / max(1, target)),
+    ]
+    out = memory.next_out
+    if out is None:
+        rows.append(Row("", "archive     nothing that age alone lets go"))
+    else:
+        due = f", {out.due_today:,} in all tonight" if out.due_today > 1 else ""
+        text = out.text if len(out.text) <= SHOWN_CHARACTERS else f"{out.text[: SHOWN_CHARACTERS - 1]}…"
+        rows.append(Row("", f"archive     {out.day} ({out.rule}{due}): {text}"))
+    if memory.proposals:
+        rows.append(Row("", f"proposals   {memory.proposals:,} wait for you: `staging list`", "waiting"))
+    return rows
+
+
+SHOWN_CHARACTERS = 60
+
+
+def _day_words(day: LastDay) -> str:
+    said = "nothing in the log"
+    if day.events:
+        said = f"{counted(day.events, 'event')}: {counted(day.messages or 0, 'message')}, "
+        said += f"{counted(day.tool_calls or 0, 'tool call')}, {day.failed or 0:,} failed"
+    if not day.calls:
+        return f"{said}; no model was asked"
+    price = "no price told" if day.cost_usd is None else f"${day.cost_usd:.4f}"
+    failed = f", {day.calls_failed:,} failed" if day.calls_failed else ""
+    return f"{said}; {counted(day.calls, 'model call')}{failed}, {day.tokens_in + day.tokens_out:,} tokens, {price}"
 
 
 def _cost_lines(costs: Sequence[Cost]) -> list[str]:
@@ -185,8 +233,8 @@ def _cost_lines(costs: Sequence[Cost]) -> list[str]:
 _SIGNS = (("high", "🔴"), ("medium", "🟡"), ("low", "🟢"))
 
 
-def run(config: Configuration | None = None, *, cost: bool = False) -> Result:
-    """Look, and change nothing."""
+def run(config: Configuration | None = None, *, cost: bool = False, every_setting: bool = False) -> Result:
+    """Look, and change nothing. `every_setting` is shown to a person too, not those alone that were set."""
     now = clock.now()
     config = config or places.configure()
     problems = [config.host.problem] if config.host.problem else []
@@ -201,74 +249,101 @@ def run(config: Configuration | None = None, *, cost: bool = False) -> Result:
         memories,
         settings.shown,
         tuple(problems),
-        memories[0].compressor if memories else _compressor(choose(settings, "observer")),
+        memories[0].compressor if memories else compressor_words(choose(settings, "observer")),
         str(settings.tz),
         costs_of(found, now, settings.tz) if cost else None,
+        settings.reflector_word_threshold,
+        settings.dream_token_target,
+        every_setting,
+        settings.tz,
     )
 
 
-def _compressor(choice: Choice) -> str:
-    if choice.endpoint is None:
-        return f"offline ({choice.why_offline or 'no model is asked'})"
-    note = f" ({choice.note})" if choice.note else ""
-    return f"{', then '.join(choice.models)} at {choice.endpoint.host}, then offline{note}"
+# --- how it is shown: plain lines, or a terminal's with bars and colours
 
 
-def costs_of(found: Sequence[Place], now: datetime, tz: tzinfo) -> tuple[Cost, ...]:
-    """Calls of the last 30 days by local day and model."""
-    groups: dict[tuple[date, str], list[ModelCall]] = {}
-    for place in found:
-        with State.open_copy(place.own_dir) as state:
-            for call in state.calls(now - timedelta(days=30)):
-                groups.setdefault((call.at.astimezone(tz).date(), call.model), []).append(call)
-    return tuple(
-        Cost(
-            day,
-            model,
-            len(calls),
-            sum(call.outcome != "ok" for call in calls),
-            sum(call.tokens_in or 0 for call in calls),
-            sum(call.tokens_out or 0 for call in calls),
-            sum(prices) if (prices := [c.cost_usd for c in calls if c.cost_usd is not None]) else None,
-        )
-        for (day, model), calls in sorted(groups.items())
-    )
+def plain_lines(rows: Sequence[Row]) -> list[str]:
+    """For a pipe, a log or an agent: no bars, no colours, a row a line."""
+    return [f"{row.label:<{LABEL_WIDTH}}{row.text}".rstrip() for row in rows]
 
 
-def memory_of(place: Place, config: Configuration) -> MemoryStatus:
-    """How one memory stands."""
-    problems = Problems()
-    document = parse(MemoryStore(place.memory_dir).read().content)
-    text = "\n".join(entry.text for entry in document.observations)
-    with State.open_copy(place.own_dir) as state:
-        observed = state.counts().get("observed", 0)
-        waiting, oldest, last = state.queue_length(), state.oldest_queued(), state.last_run("observe")
-        choice = with_stand_ins(choose(config.settings, "observer"), state, "observer")
-        first = state.meta("first_run_done") is None
-        since = round((clock.now() - timedelta(hours=24)).timestamp() * 1000) if first else 0
-        window = Window(config.settings.include, config.host.main_key, since_ms=since)
-        new = take_new(place.sources, state, window, problems).count.queued
-    return MemoryStatus(
-        memory_dir=place.memory_dir,
-        agents=place.agents,
-        stores=tuple(StoreStatus(s.name, str(s.location), s.transcripts(), tuple(s.unread())) for s in place.sources),
-        observations=len(document.observations),
-        priorities=dict(Counter(entry.priority for entry in document.observations)),
-        words=count_words(text),
-        tokens=estimate_tokens(document.render().decode("utf-8", "replace")),
-        observed=observed,
-        new=new,
-        waiting=waiting,
-        oldest_waiting=oldest,
-        last_stamp=_stamp(place.memory_dir / LAST_RUN),
-        last_run=last,
-        compressor=_compressor(choice),
-        problems=tuple(problems.lines()),
-    )
+def screen(rows: Sequence[Row], columns: int, colours: bool) -> list[str]:
+    """For a terminal: broken at its width, in columns as it counts them. What was said cannot steer it."""
+    return [line for row in rows for line in _drawn(row, max(20, columns), colours)]
 
 
-def _stamp(path: Path) -> datetime | None:
-    try:
-        return clock.from_epoch_ms(int(path.read_text().strip() or "0") * 1000)
-    except (OSError, ValueError, OverflowError):
-        return None
+def _drawn(row: Row, columns: int, colours: bool) -> Iterator[str]:
+    label, text = printable(row.label), printable(row.text)
+    narrow = columns < NARROW
+    if not label and not text:
+        yield ""
+        return
+    indent = 2 if narrow else LABEL_WIDTH
+    if narrow and label.strip():
+        yield _painted(label, _DIM if text else _CODES["head"], colours)
+        label = ""
+    start = "" if narrow else _painted(padded(label, LABEL_WIDTH), _DIM if text else _CODES["head"], colours)
+    if not text:
+        if not narrow:
+            yield start.rstrip()
+        return
+    lines = wrapped(text, columns - indent)
+    bar = _bar(row.share, columns - indent - width(lines[-1]) - 2)
+    for number, line in enumerate(lines):
+        shown = _painted(line, _CODES[row.tone], colours)
+        if bar and number == len(lines) - 1:
+            shown += f"  {_painted(bar, '36', colours)}"
+        yield (start if number == 0 and start else " " * indent) + shown
+
+
+def _bar(share: float | None, room: int) -> str:
+    if share is None or room < 4:
+        return ""
+    return "█" * max(1 if share > 0 else 0, round(min(1.0, share) * min(BAR_WIDTH, room)))
+
+
+def _painted(text: str, code: str, colours: bool) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if colours and code and text.strip() else text
+
+
+def width(text: str) -> int:
+    """Columns that a terminal needs for a text: Korean, Chinese, Japanese and emoji take two."""
+    return sum(_columns(letter) for letter in text)
+
+
+def _columns(letter: str) -> int:
+    if unicodedata.combining(letter) or letter in "\u200d\ufe0e\ufe0f":
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def padded(text: str, columns: int) -> str:
+    """A text with spaces up to so many columns."""
+    return text + " " * max(0, columns - width(text))
+
+
+def wrapped(text: str, columns: int) -> list[str]:
+    """A text in lines of at most so many columns, broken at spaces where there are any."""
+    lines, line = [], ""
+    for word in text.split(" "):
+        if line and width(line) + 1 + width(word) <= columns:
+            line = f"{line} {word}"
+            continue
+        if line.strip():
+            lines.append(line)
+        while width(word) > columns:
+            cut = _fitting(word, columns)
+            lines.append(word[:cut])
+            word = word[cut:]
+        line = word
+    return [*lines, line] if line or not lines else lines
+
+
+def _fitting(text: str, columns: int) -> int:
+    """How many letters of a text fit; one at least."""
+    used = 0
+    for number, letter in enumerate(text):
+        used += _columns(letter)
+        if used > columns:
+            return max(1, number)
+    return len(text)
